@@ -146,7 +146,7 @@ def fingerprint(path: Path) -> dict:
 
 
 def coterie_run(given: argparse.Namespace) -> dict:
-    from coterie import verbs
+    from coterie import api
     from coterie.methods.suppress_rare import SuppressRare
 
     start = time.perf_counter()
@@ -159,11 +159,11 @@ def coterie_run(given: argparse.Namespace) -> dict:
         times[current[0]], cpu[current[0]] = now - current[1], used - current[2]
         current[:] = [name, now, used]
 
-    log = verbs.prepare(verbs.read(given.log))
-    release = verbs.anonymize_prepared(log, SuppressRare(k=K), seed=7, record=False, progress=step)
+    log = api.prepare(api.read(given.log))
+    release = api.anonymize_prepared(log, SuppressRare(k=K), seed=7, record=False, progress=step)
     step("write")
     target = given.work / "safe.parquet"
-    verbs.write(release, target, force=True)
+    api.write(release, target, force=True)
     step("end")
     verify, verify_cpu = times.pop("verify"), cpu.pop("verify")
     return {
@@ -178,10 +178,10 @@ def coterie_run(given: argparse.Namespace) -> dict:
 
 
 def coterie_verify(given: argparse.Namespace) -> dict:
-    from coterie import verbs
+    from coterie import api
 
     start, used = time.perf_counter(), time.process_time()
-    verdict = verbs.verify(given.work / "safe.parquet", verbs.read(given.log))
+    verdict = api.verify(given.work / "safe.parquet", api.read(given.log))
     if verdict.exit_code != 0:
         sys.exit("verify failed")
     return {"seconds": time.perf_counter() - start, "cpu": time.process_time() - used, "peak": peak()}
@@ -189,17 +189,17 @@ def coterie_verify(given: argparse.Namespace) -> dict:
 
 def measures(given: argparse.Namespace) -> dict:  # noqa: ARG001
     """Exposure and information loss after a warm-up, on three sizes."""
-    from coterie import verbs
+    from coterie import api
     from coterie.methods.suppress_rare import SuppressRare
 
     rows = []
     for users in (200, 1000, 5000, 20_000):
-        log = verbs.prepare(verbs.read(f"synth:users={users},seed=7"))
-        release = verbs.anonymize_prepared(log, SuppressRare(k=3), seed=7)
+        log = api.prepare(api.read(f"synth:users={users},seed=7"))
+        release = api.anonymize_prepared(log, SuppressRare(k=3), seed=7)
         lines = log.frame.collect().height
         for name in ("exposure", "information_loss"):
             start = time.perf_counter()
-            verbs.measure(log, release, [name], seed=7)
+            api.measure(log, release, [name], seed=7)
             seconds = time.perf_counter() - start
             if users > 200:  # the first size only warms up
                 rows.append({"name": name, "lines": lines, "seconds": seconds, "per_million": seconds / lines * 1e6})

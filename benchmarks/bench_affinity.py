@@ -130,24 +130,24 @@ def synth(given: argparse.Namespace) -> dict:
 
 
 def warm(given: argparse.Namespace) -> dict:  # noqa: ARG001
-    from coterie import verbs
+    from coterie import api
     from coterie.methods.affinity import Affinity
     from coterie.testing import queries_log
 
-    verbs.anonymize_prepared(queries_log(), Affinity(k=2), seed=SEED)
+    api.anonymize_prepared(queries_log(), Affinity(k=2), seed=SEED)
     return {}
 
 
 def released(given: argparse.Namespace, method) -> dict:
     import polars as pl
 
-    from coterie import verbs
+    from coterie import api
 
     clock = Clock()
-    log = verbs.prepare(verbs.read(given.log))
-    release = verbs.anonymize_prepared(log, method, seed=SEED, record=False, progress=clock)
+    log = api.prepare(api.read(given.log))
+    release = api.anonymize_prepared(log, method, seed=SEED, record=False, progress=clock)
     clock("write")
-    verbs.write(release, given.work / "safe.parquet", force=True)
+    api.write(release, given.work / "safe.parquet", force=True)
     clock("end")
     verify = clock.steps.pop("verify")
     certificate = release.record.tables.get("certificate")
@@ -178,12 +178,12 @@ def graph(given: argparse.Namespace) -> dict:
     """The steps of the plan, one by one."""
     import numpy as np
 
-    from coterie import verbs
+    from coterie import api
     from coterie.kernels.cores import cores
     from coterie.models import queries as affine_queries
 
     clock = Clock()
-    log = verbs.prepare(verbs.read(given.log))
+    log = api.prepare(api.read(given.log))
     clock("gather")
     queries = affine_queries.gather(log, a_run(SEED))
     clock("mine")
@@ -209,13 +209,13 @@ def join(given: argparse.Namespace) -> dict:
     import numpy as np
     from scipy import sparse
 
-    from coterie import verbs
+    from coterie import api
     from coterie.kernels import cosine_join
     from coterie.models import queries as affine_queries
 
     theta = float(given.theta) - affine_queries.TOLERANCE
     found = affine_queries.mine(
-        affine_queries.gather(verbs.prepare(verbs.read(given.log)), a_run(SEED)), affine_queries.AffinitySettings()
+        affine_queries.gather(api.prepare(api.read(given.log)), a_run(SEED)), affine_queries.AffinitySettings()
     )
     random, mass = np.random.default_rng(SEED), found.mass
     start, features = found.start, found.features

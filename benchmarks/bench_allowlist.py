@@ -69,14 +69,14 @@ def job(name: str, given: argparse.Namespace) -> dict:
 
 def measured(given: argparse.Namespace) -> dict:
     """One release from TSV to Parquet."""
-    from coterie import verbs
+    from coterie import api
     from coterie.methods.allowlist import Allowlist
     from coterie.methods.suppress_rare import SuppressRare
 
     rule = int(given.job) if given.job.isdecimal() else given.job
     method = SuppressRare(k=K) if given.job == "suppress_rare" else Allowlist(k=K, words=rule)
-    small = verbs.prepare(verbs.read("synth:users=100,seed=1"))
-    verbs.anonymize_prepared(small, method, seed=SEED)  # compiles
+    small = api.prepare(api.read("synth:users=100,seed=1"))
+    api.anonymize_prepared(small, method, seed=SEED)  # compiles
     cpu: dict[str, float] = {}
     began = [time.perf_counter(), time.process_time()]
     current = ["read", began[1]]
@@ -86,10 +86,10 @@ def measured(given: argparse.Namespace) -> dict:
         cpu[current[0]] = cpu.get(current[0], 0.0) + now - current[1]
         current[:] = [name, now]
 
-    log = verbs.prepare(verbs.read(given.log))
-    release = verbs.anonymize_prepared(log, method, seed=SEED, record=False, progress=step)
+    log = api.prepare(api.read(given.log))
+    release = api.anonymize_prepared(log, method, seed=SEED, record=False, progress=step)
     step("write")
-    verbs.write(release, given.work / "safe.parquet", force=True)
+    api.write(release, given.work / "safe.parquet", force=True)
     step("end")
     note = next((text for text in release.warnings if "one person alone" in text), "Of 0 released queries 0 were")
     return {

@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 import coterie
-from coterie import verbs
+from coterie import api
 from coterie.cli.main import run as run_command
 from coterie.errors import BrokenPromiseError, CoterieError
 from coterie.explain import explain_affinity, network
@@ -74,7 +74,7 @@ def test_reprs(log_path):
     asked = explain_affinity(log, Affinity(), [(1, "qzqueryq common"), (2, "qzqueryq nobody")])
     _clean(repr(asked) + repr(network(asked.graph, 0)))
     _clean(repr(Comparison.of(log, release, seed=1, show_values=True)))
-    _clean(repr(verbs.log_view(log)) + repr(verbs.release_view(log, release, show_values=True)))
+    _clean(repr(api.log_view(log)) + repr(api.release_view(log, release, show_values=True)))
     method, run = SuppressRare(k=3), a_run(1)
     _clean(repr(method.release(log, method.plan(None, log, run), run)) + repr(run))
     by, world = protocol("friends", degree=3), World.of(log)
@@ -268,5 +268,5 @@ def test_unexpected_errors_do_not_pass_on_their_message(log_path, tmp_path, caps
     def fail(*args, **kwargs):
         raise RuntimeError("qzqueryq")
 
-    monkeypatch.setattr("coterie.verbs.anonymize_prepared", fail)
+    monkeypatch.setattr("coterie.api.anonymize_prepared", fail)
     assert _run(capsys, monkeypatch, "anonymize", "suppress_rare", log_path, "-o", tmp_path / "x.tsv") == 70

@@ -20,7 +20,7 @@ from typing import Any
 import polars as pl
 
 import coterie
-from coterie import verbs
+from coterie import api
 from coterie.reports.decision import decide
 from coterie.reports.figures import Figures
 from coterie.reports.views import log_view, release_view
@@ -65,7 +65,7 @@ def lines_of(path: str, ks: list[int]) -> list[dict[str, Any]]:
     for name, params in METHODS:
         for k in ks:
             try:
-                release = verbs.anonymize(log, name, k=k, seed=SEED, **params)
+                release = api.anonymize(log, name, k=k, seed=SEED, **params)
             except coterie.errors.CoterieError as error:
                 print(f"{name} k={k}: {type(error).__name__}", file=sys.stderr)
                 continue

@@ -29,19 +29,8 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from coterie.api import anonymize, inspect, load_release, log, measure, prepare, read, report, verify, write
     from coterie.core.log import Log, Release
-    from coterie.measuring import report
-    from coterie.verbs import (
-        anonymize,
-        inspect,
-        load_release,
-        log,
-        measure,
-        prepare,
-        read,
-        verify,
-        write,
-    )
 
 
 def __dir__() -> list[str]:
@@ -53,7 +42,7 @@ def __getattr__(name: str) -> Any:
     """Public names, loaded on first use so that `coterie --help` does not wait for polars."""
     if name not in __all__:
         raise AttributeError(f"module 'coterie' has no attribute {name!r}")
-    public = getattr(import_module("coterie.measuring" if name == "report" else "coterie.verbs"), name)
+    public = getattr(import_module("coterie.api"), name)
     return public if isinstance(public, type) else _door(public)
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
-from coterie import jobs, measuring, verbs
+from coterie import api, jobs
 from coterie.core import registry
 from coterie.core.log import Release, Step
 from coterie.core.plan import Method
@@ -49,9 +49,9 @@ def run_demo(folder: Path, users: int, progress: Callable[..., None]) -> list[st
     progress("synthetic log")
     with placed(log_path, force=False) as part:
         write_aol(part, users, SEED)
-    as_read = verbs.read(log_path)
+    as_read = api.read(log_path)
     as_read = replace(as_read, history=(Step(name="synth"), *as_read.history))
-    log = verbs.prepare(as_read)
+    log = api.prepare(as_read)
     releases, paths, methods = list[Release](), list[Path](), list(_methods())
     with jobs.saying_what_is_there(paths):
         made = jobs.anonymize_each(log, methods, seed=SEED, independent=True, progress=progress)  # to compare k
@@ -60,10 +60,10 @@ def run_demo(folder: Path, users: int, progress: Callable[..., None]) -> list[st
             name = ".".join(str(each) for each in settings if each is not None)
             path, record = folder / f"{name}.tsv", folder / "records" / name
             with jobs.counted(paths, path, path):
-                verbs.write(release, path, record=record)
-            releases.append(verbs.load_release(path, record))
+                api.write(release, path, record=record)
+            releases.append(api.load_release(path, record))
         progress("report")
-        measuring.report(as_read, releases, folder / "report.html", seed=SEED, names=MEASURES)
+        api.report(as_read, releases, folder / "report.html", seed=SEED, names=MEASURES)
     program = "coterie" if shutil.which("coterie") else sys.argv[0]
     return [
         f"A made-up log of {users:,} people, and {len(paths)} releases of it that keep their promises:",

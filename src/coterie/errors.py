@@ -84,7 +84,7 @@ _WORD = re.compile(
 _VALUE = re.compile(r"--([a-z][a-z-]*) (['\"][^'\"]*['\"]|[A-Z][A-Z0-9_,]*\b|\d[\d.,e-]*\d|\d)")
 _OPTION = re.compile(r"(?<![\w/.-])--([a-z][a-z-]*)|(?<= )-(o)(?=[ .])")
 _ARGUMENTS = {"to": "kind", "kappa": "kappas", "engine": "session", "original-columns": "columns", "o": "path"}
-_CALLER = 4  # frames: `warn`, the function in verbs, its wrapper in coterie, and who called that
+_CALLER = 4  # frames: `warn`, the function in api, its wrapper in coterie, and who called that
 
 
 def in_python(text: str) -> str:

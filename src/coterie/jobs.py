@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
-from coterie import measures, verbs
+from coterie import api, measures
 from coterie.core import registry
 from coterie.core.files import expand, files_in, home_of
 from coterie.core.groups import GROUPS_DIGEST
@@ -48,6 +48,21 @@ from coterie.writing.targets import placed, refuse_output
 if TYPE_CHECKING:
     from coterie.taxonomies.build import Built
 
+
+from typing import Literal
+
+from coterie.core.place import label_of, place_of
+from coterie.core.threads import Counted
+from coterie.measures import names_of_all, needing, on_sheet, seed_for
+from coterie.measures.inputs import INPUTS
+from coterie.measures.store import Store
+from coterie.reports import report_kind
+from coterie.reports.about import About
+from coterie.reports.decision import Sheet
+from coterie.reports.figures import findings_of, headlines
+from coterie.writing.elsewhere import Near
+from coterie.writing.record import read_record
+
 T = TypeVar("T")
 Note = Callable[[str], None]
 """Hears what people should know about the input or the result; never a value of the log."""
@@ -68,8 +83,8 @@ def read_logs(
     note: Note = _silent,
 ) -> Log:
     """One log from files, globs or standard input, prepared by `steps`; `note` hears what was left out."""
-    as_read = verbs.read(list(paths), reading, progress=progress)
-    log = as_read if steps is None else verbs.prepare(as_read, steps)
+    as_read = api.read(list(paths), reading, progress=progress)
+    log = as_read if steps is None else api.prepare(as_read, steps)
     for text in log.notes:
         note(text)
     return log
@@ -119,8 +134,8 @@ def inspect_logs(
     The rates of attacks that are quick are those that a report on the same log has under Before.
     """
     progress("read")
-    as_read = verbs.read(list(paths), replace(reading or Reading(), as_published=True), progress=progress)
-    log = as_read if steps is None else verbs.prepare(as_read, steps)
+    as_read = api.read(list(paths), replace(reading or Reading(), as_published=True), progress=progress)
+    log = as_read if steps is None else api.prepare(as_read, steps)
     for text in (*log.notes, *log.warnings):
         note(text)
     progress("inspect")
@@ -130,7 +145,7 @@ def inspect_logs(
             f"No row says whose it is. Without {nouns} nobody can tell how exposed they are, which does not mean that "
             f"the log is safe, and nothing that has a k can be released. Say which column names them."
         )
-    scores = verbs.inspect(log, as_read)
+    scores = api.inspect(log, as_read)
     if log.named:
         progress("attack")
         seed = measures.seed_for(as_read)
@@ -331,13 +346,13 @@ def anonymize_each(
         alike = _alike(methods)
         methods = methods[len(alike) :]
         if len(alike) == 1:  # then nobody else needs what is learnt, and one seed serves the whole run
-            yield verbs.anonymize_prepared(
+            yield api.anonymize_prepared(
                 log, alike[0], seed=seed, blocks=blocks, record=record, progress=progress, groups_of=groups_of
             )
             continue
-        learnt, below = verbs.learn(log, alike, seed=seed, blocks=blocks, progress=progress), groups_of
+        learnt, below = api.learn(log, alike, seed=seed, blocks=blocks, progress=progress), groups_of
         for method in alike:
-            release = verbs.anonymize_prepared(
+            release = api.anonymize_prepared(
                 log, method, seed=seed, record=record, progress=progress, learnt=learnt, groups_of=below
             )
             if release.record is not None and release.record.run[GROUPS_DIGEST] and not independent:
@@ -426,7 +441,166 @@ def verify_file(
         alone = replace(alone, as_published=True)
         rows = read_logs([out], alone, progress=progress, note=note) if foreign else out
         progress("verify")
-        return verbs.verify(rows, log, promise=promise, k=k, steps=steps, record=record, progress=progress)
+        return api.verify(rows, log, promise=promise, k=k, steps=steps, record=record, progress=progress)
+
+
+def measure_file(
+    out: str,
+    original: Sequence[str],
+    names: Sequence[str] = (),
+    *,
+    reading: Reading | None = None,
+    record: Path | None = None,
+    seed: int | None = None,
+    show_values: bool = False,
+    given: Mapping[str, Any] | None = None,
+    sidecar: str | None = None,
+    for_people: bool = False,
+    store: Store | None = None,
+    progress: Progress = _silent,
+    note: Note = _silent,
+) -> pl.DataFrame:
+    """Scores of a released file; `note` hears which measures were left out, and why.
+
+    `given` is what some measures need besides: see `api.measure`. Logs in it (`later`) are paths here. Keys are
+    in the words of the log where they are `for_people`.
+    """
+    _refuse_unknown(names)
+    progress("read")
+    near = bring_release(out, sidecar)
+    release = api.load_release(near.path, record)
+    no_meaning: list[str] = []
+    log = read_original(original, near.path, reading or Reading(), progress=progress, note=note)
+    loaded = _loaded(given or {}, reading, note)
+    progress("measure")
+    scores = api.measure(
+        log,
+        release,
+        list(names) or None,
+        seed=seed_for(log) if seed is None else seed,
+        show_values=show_values,
+        left_out=no_meaning.append,
+        store=store,
+        progress=progress,
+        **loaded,
+    )
+    if not names and record is None:
+        left_out = [name for name in names_of_all() if name in needing("record")]
+        note(f"Left out, because they need --record DIR: {', '.join(left_out)}.")
+    for text in (*(f"Left out: {reason}" for reason in no_meaning), *headlines(scores, findings_of(log.shape))):
+        note(text)
+    return scores_in_words_of(log.shape, scores) if for_people else scores
+
+
+def _refuse_unknown(names: Sequence[str]) -> None:
+    """Raise an error for a measure that nobody knows."""
+    for name in names:
+        registry.module("measures", name)
+
+
+def _loaded(given: Mapping[str, Any], reading: Reading | None, note: Note) -> dict[str, Any]:
+    """What measures need, with logs and releases in place of their paths."""
+    readers: dict[str, Callable[[Any], Any]] = {
+        "log": lambda paths: read_logs(paths, reading, note=note),
+        "release": api.load_release,
+    }
+    return {name: readers.get(INPUTS[name].kind, lambda same: same)(value) for name, value in given.items()}
+
+
+def report_files(
+    outs: Sequence[str],
+    original: Sequence[str],
+    to: Path,
+    *,
+    records: Sequence[Path] = (),
+    reading: Reading | None = None,
+    names: Sequence[str] = (),
+    about: About | None = None,
+    edition: Literal["internal", "external"] = "internal",
+    given: Mapping[str, Any] | None = None,
+    seed: int | None = None,
+    show_values: bool = False,
+    sidecars: Sequence[str] = (),
+    force: bool = False,
+    store: Store | None = None,
+    weighed: Callable[[Sheet], None] | None = None,
+    progress: Progress = _silent,
+    note: Note = _silent,
+) -> list[str]:
+    """Write a report about released files, each verified again; returns those whose promise is broken.
+
+    `records` are run records of some of the files, or of all, in any order. `sidecars` are those of tables of
+    databases, one for each of them. `names` are the measures to take, in place of
+    all; what the first page cannot do without is always counted. `weighed`: see `api.report_verified`.
+    """
+    _refuse_unknown(names)
+    given = given or {}
+    report_kind(to)
+    nearby = _brought(outs, sidecars)
+    released = [near.path for near in nearby]
+    named = [Path(value) for name, value in given.items() if INPUTS[name].kind == "file"]
+    released += [Path(value) for name, value in given.items() if INPUTS[name].kind == "release"]
+    folders = [*records, *(Path(value) for name, value in given.items() if INPUTS[name].kind == "record")]
+    inside = [folder / name for folder in folders for name in record_files(folder)]
+    others = [files_of_paths(value) for name, value in given.items() if INPUTS[name].kind == "log"]
+    logs = [*files_of_paths(original), *(path for files in others for path in files)]
+    refuse_output(to, force, [*logs, *released, *map(sidecar_path, released), *inside, *named])
+    loaded = _with_records(nearby, records)
+    progress("read")
+    without = [label_of(out) for out, release in zip(outs, loaded, strict=True) if release.record is None]
+    if without and not names:
+        which = f" for {', '.join(without)}" if records else ""
+        note(
+            f"Left out{which}, because they need --record DIR: {', '.join(needing('record'))}. So risks may stand on "
+            f"the page as not measured, and no release is recommended then. `coterie anonymize --record DIR` keeps one."
+        )
+    readings = [reading_like(near.path, reading) for near in nearby]
+    api.refuse_read_differently([label_of(out) for out in outs], readings)
+    log = read_original(original, nearby[0].path, readings[0], progress=progress, note=note)
+    also = _loaded(given, reading, note)
+    releases = []
+    for place, release in enumerate(loaded):
+        progress("verify", Counted(place, len(loaded), "releases"))
+        releases.append(api.verified_again(release, log))
+    if names:
+        also["names"] = list(dict.fromkeys([*names, *on_sheet()]))
+    api.report_verified(
+        log,
+        releases,
+        to,
+        about=about,
+        edition=edition,
+        show_values=show_values,
+        seed=seed,
+        force=force,
+        tell=note,
+        weighed=weighed,
+        store=store,
+        progress=progress,
+        **also,
+    )
+    return [label_of(out) for out, release in zip(outs, releases, strict=True) if release.verdict.broken]
+
+
+def _with_records(nearby: Sequence[Near], records: Sequence[Path]) -> list[Release]:
+    """Released files, each with its run record if that is among `records`: a record knows the digest of its file."""
+    folders = {read_record(folder).run["released_sha256"]: folder for folder in records}
+    releases = [api.load_release(near.path) for near in nearby]
+    for digest in folders.keys() - {release.sha256 for release in releases}:
+        raise InputError(f"The run record in {folders[digest]} belongs to another release than those that were given.")
+    return [
+        api.load_release(near.path, folders[release.sha256]) if release.sha256 in folders else release
+        for near, release in zip(nearby, releases, strict=True)
+    ]
+
+
+def _brought(outs: Sequence[str], sidecars: Sequence[str]) -> list[Near]:
+    """Released files that can be read here; tables of databases have their sidecars apart, one for each."""
+    tables = [place is not None and place.is_database for place in map(place_of, outs)]
+    if len(sidecars) != sum(tables):
+        raise ParameterError(f"Give one --sidecar for each table of a database, of which there are {sum(tables)}.")
+    theirs = iter(sidecars)
+    return [bring_release(out, next(theirs) if is_table else None) for out, is_table in zip(outs, tables, strict=True)]
 
 
 # --- other files -----------------------------------------------------------------------------------

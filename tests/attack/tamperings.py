@@ -25,7 +25,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import coterie
-from coterie import verbs
+from coterie import api
 from coterie.core.log import Log
 from coterie.core.parts import Part
 from coterie.core.row_digest import digest_of_rows
@@ -108,7 +108,7 @@ def make_releases(folder: Path) -> None:
     releases: dict[Any, coterie.Release] = {}
     for name, method in made.items():
         if method not in releases:
-            releases[method] = verbs.anonymize_prepared(log, method, seed=SEED)
+            releases[method] = api.anonymize_prepared(log, method, seed=SEED)
         write_release(folder, name, releases[method], "log.tsv")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 import coterie
-from coterie import verbs
+from coterie import api
 from coterie.methods.microaggregate_documents import MicroaggregateDocuments
 from tests.attack.tamperings import SEED, Forgery, as_a_name, tampering, write_release
 
@@ -30,7 +30,7 @@ def make_releases(folder: Path) -> None:
         ("owned.tsv", OWNED, MicroaggregateDocuments(k=5)),
     ):
         prepared = coterie.prepare(coterie.read(folder / log))
-        write_release(folder, name, verbs.anonymize_prepared(prepared, method, seed=SEED), log)
+        write_release(folder, name, api.anonymize_prepared(prepared, method, seed=SEED), log)
 
 
 def _group(f: Forgery, number: int = 0) -> list[str]:

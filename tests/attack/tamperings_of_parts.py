@@ -14,7 +14,7 @@ import polars as pl
 import pyarrow.parquet as pq
 
 import coterie
-from coterie import verbs
+from coterie import api
 from coterie.core.parts import Part, list_digest
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.writing.files import sha256
@@ -28,7 +28,7 @@ LAST = 2
 
 def make_releases(folder: Path) -> None:
     """One release in three parts, in three kinds of files, after those of `tamperings.py`."""
-    release = verbs.anonymize_prepared(coterie.prepare(coterie.read(folder / "log.tsv")), SuppressRare(k=3), seed=SEED)
+    release = api.anonymize_prepared(coterie.prepare(coterie.read(folder / "log.tsv")), SuppressRare(k=3), seed=SEED)
     for name in PARTS:
         write_release(folder, name, release, "log.tsv", parts=LAST + 1)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 import coterie
-from coterie import verbs
+from coterie import api
 from coterie.core.shapes import QUERIES
 from coterie.methods.allowlist import Allowlist
 from coterie.methods.suppress_rare import SuppressRare
@@ -28,13 +28,13 @@ def make_releases(folder: Path) -> None:
         ("minis.tsv", SuppressRare(k=3, users="mini", times="month")),
         ("days.tsv", SuppressRare(k=3, users="day", window="60d")),
     ):
-        write_release(folder, name, verbs.anonymize_prepared(log, method, seed=SEED), LOG)
+        write_release(folder, name, api.anonymize_prepared(log, method, seed=SEED), LOG)
     devices(folder / LOG, folder / DEVICES)
     detailed = coterie.prepare(coterie.read(folder / DEVICES, details="device,country=land"))
     write_release(
-        folder, "devices.csv", verbs.anonymize_prepared(detailed, SuppressRare(k=4, k_details=2), seed=SEED), DEVICES
+        folder, "devices.csv", api.anonymize_prepared(detailed, SuppressRare(k=4, k_details=2), seed=SEED), DEVICES
     )
-    nothing = verbs.anonymize_prepared(log, Unprotected(users="day"), seed=SEED)
+    nothing = api.anonymize_prepared(log, Unprotected(users="day"), seed=SEED)
     coterie.write(nothing, folder / "nothing.tsv", record=folder / "record.nothing.tsv", promise="none")
     (folder / "nothing.tsv.log").write_text(LOG)
 
@@ -103,7 +103,7 @@ def a_smaller_m_in_the_promise_alone(f: Forgery) -> None:
 def a_list_of_words_called_pairs(f: Forgery) -> None:
     """The release of a weaker rule under the promise of the stronger one."""
     log = coterie.prepare(coterie.read(f.log))
-    f.put(verbs.anonymize_prepared(log, Allowlist(k=3, words=1), seed=SEED).to_polars())
+    f.put(api.anonymize_prepared(log, Allowlist(k=3, words=1), seed=SEED).to_polars())
 
 
 @tampering("words.tsv")

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 import coterie
-from coterie import verbs
+from coterie import api
 from coterie.methods.common_visits import CommonVisits
 from coterie.methods.count_visits import CountVisits
 from coterie.methods.generalize_visits import GeneralizeVisits
@@ -33,7 +33,7 @@ def make_releases(folder: Path) -> None:
         ("cells.tsv", CountVisits(k=3)),
         ("records.tsv", MicroaggregateVisits(k=3)),
     ):
-        write_release(folder, name, verbs.anonymize_prepared(log, method, seed=SEED), LOG)
+        write_release(folder, name, api.anonymize_prepared(log, method, seed=SEED), LOG)
 
 
 def _visits(f: Forgery) -> pl.DataFrame:

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import coterie
-from coterie import verbs
+from coterie import api
 from coterie.errors import NotApplicableError
 from coterie.measures import logistic
 from coterie.measures.attacks import attribution
@@ -265,7 +265,7 @@ def test_the_original_is_attacked_once_for_all_its_releases(monkeypatch):
     log, calls = own_words(), []
     alone = attribution.everybody_alone
     monkeypatch.setattr(attribution, "everybody_alone", lambda given: (calls.append(1), alone(given))[1])
-    releases = [verbs.anonymize_prepared(log, Microaggregate(k=k, partition="random"), seed=3) for k in (2, 4)]
+    releases = [api.anonymize_prepared(log, Microaggregate(k=k, partition="random"), seed=3) for k in (2, 4)]
     first, second = (scores_of(log, release, "attribution") for release in releases)
     assert len(calls) == 1  # with days and without
     assert first["before.five_queries"] == second["before.five_queries"]

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import coterie
-from coterie import verbs
+from coterie import api
 from coterie.core.log import Log, Step
 from coterie.core.run import Run
 from coterie.core.shapes import VISITS
@@ -100,7 +100,7 @@ def test_bare_days_single_people_out():
 
 
 def _run(log, method):
-    return Run(seed=1, engine=Local(), naming=partial(verbs.naming_of, log, method))
+    return Run(seed=1, engine=Local(), naming=partial(api.naming_of, log, method))
 
 
 def test_a_referrer_is_a_second_page():

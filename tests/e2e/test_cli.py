@@ -15,8 +15,8 @@ import click
 import polars as pl
 import pytest
 
+from coterie import api, jobs
 from coterie import cli as cli_folder
-from coterie import jobs, verbs
 from coterie.core import registry
 from coterie.methods.microaggregate import Microaggregate
 from coterie.synth import write_aol
@@ -650,9 +650,9 @@ def test_a_report_shows_random_groups_beside_a_grouping(coterie, tmp_path):
     assert set(tmp_path.rglob("*")) - before == {page}  # random groups are never written
     (release,) = json.loads(page.read_text())["releases"]
     assert release["random_groups"]["parameters"] == {**release["parameters"], "partition": "random"}
-    original = verbs.prepare(verbs.read(log), "default,scrub")
-    random = verbs.anonymize(original, Microaggregate(k=3, partition="random"), seed=5)
-    expected = verbs.measure(verbs.read(log), random, seed=5, later=verbs.read(log), kappas=[2]).to_dicts()
+    original = api.prepare(api.read(log), "default,scrub")
+    random = api.anonymize(original, Microaggregate(k=3, partition="random"), seed=5)
+    expected = api.measure(api.read(log), random, seed=5, later=api.read(log), kappas=[2]).to_dicts()
     assert {"later_queries", "partition_agreement"} < {row["name"] for row in expected}
     shown = release["random_groups"]["scores"]
     assert [row["key"] for row in shown] == [row["key"] for row in expected]
@@ -769,9 +769,10 @@ def test_a_release_that_is_there_is_told_of_also_where_the_stop_comes_right_afte
 
 def test_who_stops_the_demo_is_told_which_releases_are_there(coterie, tmp_path, monkeypatch):
     """While the page is made, all of them."""
-    from coterie import measuring
 
-    _stopped_at(monkeypatch, measuring, "report", 1)
+    from coterie import api
+
+    _stopped_at(monkeypatch, api, "report", 1)
     folder = tmp_path / "demo"
     said = coterie("demo", "-o", folder, "--users", "40", "-q", code=128 + 15).err
     there = sorted(path for path in folder.glob("*.tsv") if path.name != "log.tsv")

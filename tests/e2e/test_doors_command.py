@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from coterie import given
+from coterie import api
 from coterie.cli.console import print_scores
 from coterie.core import registry
 from coterie.core.scores import score_table
@@ -50,18 +50,18 @@ def test_ubi_and_ndjson_are_written(coterie, own, tmp_path, name):
     ("concept_microaggregate", True),
 ])  # fmt: skip
 def test_scrub_is_a_default_where_whole_queries_of_single_people_are_released(method, scrubs):
-    assert given.publishes_whole_queries(registry.method(method)(k=3)) == scrubs
+    assert api.publishes_whole_queries(registry.method(method)(k=3)) == scrubs
 
 
 def test_scrub_can_be_left_out_and_the_sidecar_says_so(coterie, own, tmp_path):
     by_default, without = tmp_path / "a.tsv", tmp_path / "b.tsv"
     assert coterie("anonymize", "microaggregate", own, "-o", by_default, "-k", "3").code == 0
     assert _side(by_default)["prepare"] == ["normalize", "drop_empty", "scrub"]
-    assert given.UNSCRUBBED not in _side(by_default)["warnings"]
+    assert api.UNSCRUBBED not in _side(by_default)["warnings"]
     assert "mail.example" not in by_default.read_text()
     assert coterie("anonymize", "microaggregate", own, "-o", without, "-k", "3", "--prepare", "default").code == 0
     assert _side(without)["prepare"] == ["normalize", "drop_empty"]
-    assert given.UNSCRUBBED in _side(without)["warnings"]
+    assert api.UNSCRUBBED in _side(without)["warnings"]
     config = tmp_path / "c.toml"
     config.write_text('prepare = "default"\nk = 3\n')
     assert coterie("anonymize", "microaggregate", own, "-o", without, "--config", config, "--force").code == 0

@@ -87,12 +87,12 @@ def test_what_is_refused_spends_nothing(log, tmp_path):
 
 
 def test_a_run_that_fails_later_has_spent(log, tmp_path, monkeypatch):
-    from coterie import verbs
+    from coterie import api
 
     def broken(*_arguments, **_options):
         raise CoterieError("The disk is gone.")
 
-    monkeypatch.setattr(verbs, "anonymize_prepared", broken)
+    monkeypatch.setattr(api, "anonymize_prepared", broken)
     refused("anonymize", "private_counts", log, "-o", tmp_path / "safe.tsv", "--delta", 1e-6)
     assert "1 run: epsilon = 1" in run("ledger", "show", log).output
 

@@ -159,9 +159,9 @@ def test_the_same_partition_where_the_average_record_shrinks(seed):
 @pytest.mark.slow
 @pytest.mark.parametrize("k", [2, 3])
 def test_the_same_partition_on_a_synthetic_log(k):
-    from coterie import verbs
+    from coterie import api
 
-    log = verbs.prepare(verbs.read("synth:users=30,seed=3"))
+    log = api.prepare(api.read("synth:users=30,seed=3"))
     frame = log.frame.select(QUERIES.released).collect().sort("user", *aggregate.EVENT_ORDER)
     frame = frame.filter(pl.int_range(pl.len()).over("user") < 12)
     users = users_of(frame)

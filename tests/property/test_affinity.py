@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import coterie
-from coterie import verbs
+from coterie import api
 from coterie.methods.affinity import Affinity
 from coterie.promises import k_theta_affinity
 from coterie.promises.k_theta_affinity import recount
@@ -38,7 +38,7 @@ def _degrees(rows, method):
 @given(ROWS, METHODS)
 def test_it_is_the_plain_reference_and_both_ways_to_verify_agree(rows, method):
     log = log_of(rows + _PEOPLE)
-    release = verbs.anonymize_prepared(log, method, seed=1)
+    release = api.anonymize_prepared(log, method, seed=1)
     degree = _degrees(rows + _PEOPLE, method)
     assert set(release.to_polars()["query"]) == {query for query, number in degree.items() if number >= method.k}
     module = k_theta_affinity
@@ -54,9 +54,9 @@ def test_it_is_the_plain_reference_and_both_ways_to_verify_agree(rows, method):
 def test_order_and_blocks_do_not_matter(rows, method, users, blocks, random):
     rows = rows + _PEOPLE
     method = replace(method, users=users, attrs="keep")
-    expected = verbs.anonymize_prepared(log_of(rows), method, seed=1)
+    expected = api.anonymize_prepared(log_of(rows), method, seed=1)
     for log, parts in ((log_of(rows), blocks), (log_of(random.sample(rows, len(rows))), 1)):
-        again = verbs.anonymize_prepared(log, method, seed=1, blocks=parts)
+        again = api.anonymize_prepared(log, method, seed=1, blocks=parts)
         assert again.to_polars().equals(expected.to_polars())
         for name in ("certificate", "degrees"):
             assert again.record.tables[name].collect().equals(expected.record.tables[name].collect())
@@ -64,7 +64,7 @@ def test_order_and_blocks_do_not_matter(rows, method, users, blocks, random):
 
 @given(logs(min_users=4), st.integers(2, 4))
 def test_odd_text_and_details(log, k):
-    release = verbs.anonymize_prepared(log, Affinity(k=k, theta=0.5), seed=1)
+    release = api.anonymize_prepared(log, Affinity(k=k, theta=0.5), seed=1)
     rows = log.frame.drop("row").collect().rows()
     degree = plain.degrees(rows, theta=0.5)
     assert set(release.to_polars()["query"]) == {query for query, number in degree.items() if number >= k}

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import coterie
-from coterie import verbs
+from coterie import api
 from coterie.core.log import Log
 from coterie.core.shapes import QUERIES
 from coterie.methods.allowlist import Allowlist
@@ -37,7 +37,7 @@ def _log(rows):
 @given(ROWS, st.integers(2, 4), M, st.integers(1, 5))
 def test_it_is_the_plain_reference(rows, k, m, max_words):
     rows = rows + PEOPLE
-    release = verbs.anonymize_prepared(_log(rows), Allowlist(k=k, words=m, max_words=max_words), seed=1)
+    release = api.anonymize_prepared(_log(rows), Allowlist(k=k, words=m, max_words=max_words), seed=1)
     assert set(release.to_polars()["query"]) == plain.allowed(rows, k, m, max_words)
     (promise,) = release.promises
     assert (promise.k, promise.m, promise.max_words) == (k, m, max_words)
@@ -46,7 +46,7 @@ def test_it_is_the_plain_reference(rows, k, m, max_words):
 @given(logs(min_users=4), st.integers(2, 4), M)
 def test_odd_text_and_details(log, k, m):
     rows = log.frame.select("user", "query").collect().rows()
-    release = verbs.anonymize_prepared(log, Allowlist(k=k, words=m), seed=1)
+    release = api.anonymize_prepared(log, Allowlist(k=k, words=m), seed=1)
     assert set(release.to_polars()["query"]) == plain.allowed(rows, k, m, 10)
 
 
@@ -64,9 +64,9 @@ def test_the_judge_finds_what_the_plain_reference_finds(rows, k, m):
 @given(ROWS, st.integers(2, 4), M, st.integers(2, 9), st.randoms())
 def test_order_and_blocks_do_not_matter(rows, k, m, blocks, random):
     rows, method = rows + PEOPLE, Allowlist(k=k, words=m)
-    expected = verbs.anonymize_prepared(_log(rows), method, seed=1)
+    expected = api.anonymize_prepared(_log(rows), method, seed=1)
     for log, parts in ((_log(rows), blocks), (_log(random.sample(rows, len(rows))), 1)):
-        again = verbs.anonymize_prepared(log, method, seed=1, blocks=parts)
+        again = api.anonymize_prepared(log, method, seed=1, blocks=parts)
         assert again.to_polars().equals(expected.to_polars())
         assert again.warnings == expected.warnings
 
@@ -76,7 +76,7 @@ def test_more_words_and_a_larger_k_release_a_part(rows, k):
     log = _log(rows + PEOPLE)
 
     def released(method):
-        return set(verbs.anonymize_prepared(log, method, seed=1).to_polars()["query"])
+        return set(api.anonymize_prepared(log, method, seed=1).to_polars()["query"])
 
     each, pairs, whole = (released(Allowlist(k=k, words=m)) for m in (1, 2, "all"))
     assert released(SuppressRare(k=k)) <= whole <= pairs <= each
@@ -94,12 +94,12 @@ def test_what_is_gathered_serves_every_k(rows, m):
 
 def test_how_many_were_typed_by_one_person_is_said():
     rows = [(user, query) for user in "ab" for query in ("red tea", "red cup", "tea cup")] + [("a", "red tea cup")]
-    release = verbs.anonymize_prepared(_log(rows), Allowlist(k=2), seed=1)
+    release = api.anonymize_prepared(_log(rows), Allowlist(k=2), seed=1)
     assert release.warnings[0] == (
         "Of 4 released queries 1 (25.0%) were typed by one person alone, word for word, and 1 by fewer than 2: others "
         "typed their words, not these queries."
     )
-    common = verbs.anonymize_prepared(_log(rows[:-1]), Allowlist(k=2), seed=1)
+    common = api.anonymize_prepared(_log(rows[:-1]), Allowlist(k=2), seed=1)
     assert not [text for text in common.warnings if "one person" in text]
 
 
@@ -108,7 +108,7 @@ def test_a_stored_release_is_verified_again(tmp_path):
         [(user, query) for user in "abc" for query in ("red tea", "red cup", "tea cup")] + [("a", "red tea cup")]
     )
     for m in (1, 2, "all"):
-        release = verbs.anonymize_prepared(replace(log), Allowlist(k=3, words=m), seed=1)
+        release = api.anonymize_prepared(replace(log), Allowlist(k=3, words=m), seed=1)
         coterie.write(release, tmp_path / f"{m}.tsv")
         verdict = coterie.verify(tmp_path / f"{m}.tsv", log)
         assert (verdict.exit_code, verdict.largest_k) == (0, 3)

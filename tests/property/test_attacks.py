@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import coterie
-from coterie import verbs
+from coterie import api
 from coterie.core import randomness
 from coterie.measures.attacks.linkage import KNOWLEDGE, attack, draw
 from coterie.measures.attacks.simattack import similarity
@@ -112,7 +112,7 @@ def _approx(triple):
 
 @given(logs(min_users=4), _METHODS)
 def test_simattack_on_names(log, method):
-    release = verbs.anonymize_prepared(log, method, seed=1)
+    release = api.anonymize_prepared(log, method, seed=1)
     scores = {k: v for _, k, v, _ in coterie.measure(log, release, ["simattack"], seed=1).iter_rows()}
     before, after = _in_time(log.frame.collect()), _in_time(release.to_polars())
     known = {user: [reference.keywords(q) for q in own[: 2 * len(own) // 3]] for user, own in before.items()}
@@ -131,7 +131,7 @@ def test_simattack_on_names(log, method):
 
 @given(logs(min_users=4))
 def test_simattack_without_names(log):
-    release = verbs.anonymize_prepared(log, SuppressRare(k=2), seed=1)
+    release = api.anonymize_prepared(log, SuppressRare(k=2), seed=1)
     scores = {k: v for _, k, v, _ in coterie.measure(log, release, ["simattack"], seed=1).iter_rows()}
     rows = _in_time(log.frame.collect())
     known = {user: [reference.keywords(q) for q in own[: 2 * len(own) // 3]] for user, own in rows.items()}
@@ -153,7 +153,7 @@ def test_simattack_without_names(log):
 def test_attacks_do_not_depend_on_the_order_of_rows(log, method, seed):
     from dataclasses import replace
 
-    release = verbs.anonymize_prepared(log, method, seed=1)
+    release = api.anonymize_prepared(log, method, seed=1)
     shuffled = replace(log, frame=log.frame.collect().sample(fraction=1, shuffle=True, seed=seed).lazy())
     names = ["linkage", "simattack"]
     scores = coterie.measure(log, release, names, seed=seed)

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import coterie
-from coterie import verbs
+from coterie import api
 from coterie.core.log import Log, Step
 from coterie.core.shapes import VISITS
 from coterie.methods.common_visits import CommonVisits
@@ -68,7 +68,7 @@ def released(release):
 @settings(max_examples=60)
 @given(visits(), st.integers(2, 4), st.sampled_from([1, 2, 30]), st.booleans(), st.sampled_from(["prefix", "exact"]))
 def test_it_is_the_plain_reference(rows, k, most, days, paths):
-    release = verbs.anonymize_prepared(log_of(rows), CommonVisits(k=k, max_pages=most, days=days, paths=paths), seed=1)
+    release = api.anonymize_prepared(log_of(rows), CommonVisits(k=k, max_pages=most, days=days, paths=paths), seed=1)
     assert released(release) == reference.common_visits(rows, k, most, days=days, prefixes=paths == "prefix")
 
 
@@ -78,7 +78,7 @@ def test_visits_are_those_of_the_step(rows, minutes):
     log = coterie.prepare(log_of(rows), [f"sessions(minutes={minutes})"])
     timed = [row for row in rows if row[1] is not None]
     log = replace(log, frame=log.frame.filter(pl.col("time").is_not_null()))
-    release = verbs.anonymize_prepared(log, CommonVisits(k=3), seed=1)
+    release = api.anonymize_prepared(log, CommonVisits(k=3), seed=1)
     assert released(release) == reference.common_visits(timed, 3, minutes=minutes)
 
 
@@ -86,13 +86,13 @@ def test_visits_are_those_of_the_step(rows, minutes):
 @given(visits(), st.integers(2, 9), st.randoms())
 def test_order_and_blocks_do_not_matter(rows, blocks, random):
     log = log_of(rows)
-    expected = verbs.anonymize_prepared(log, CommonVisits(k=2), seed=1).to_polars()
-    assert verbs.anonymize_prepared(log, CommonVisits(k=2), seed=1, blocks=blocks).to_polars().equals(expected)
+    expected = api.anonymize_prepared(log, CommonVisits(k=2), seed=1).to_polars()
+    assert api.anonymize_prepared(log, CommonVisits(k=2), seed=1, blocks=blocks).to_polars().equals(expected)
     shuffled = log_of(in_another_order(rows, random))
-    assert verbs.anonymize_prepared(shuffled, CommonVisits(k=2), seed=1).to_polars().equals(expected)
+    assert api.anonymize_prepared(shuffled, CommonVisits(k=2), seed=1).to_polars().equals(expected)
     rows_elsewhere = log.frame.collect().sample(fraction=1, shuffle=True, seed=1)
     shuffled = replace(log, frame=rows_elsewhere.lazy())
-    assert verbs.anonymize_prepared(shuffled, CommonVisits(k=2), seed=1).to_polars().equals(expected), (
+    assert api.anonymize_prepared(shuffled, CommonVisits(k=2), seed=1).to_polars().equals(expected), (
         "lines have numbers"
     )
 
@@ -101,9 +101,9 @@ def test_three_in_line_order_are_not_five():
     """Five ask for /a and /b within one second, three of them for /a first."""
     time = datetime(2020, 1, 1)
     rows = [(f"v{n}", time, path) for n in range(5) for path in (("/a", "/b") if n < 3 else ("/b", "/a"))]
-    kinds = Counter(kind for _, kind, _ in released(verbs.anonymize_prepared(log_of(rows), CommonVisits(k=5), seed=1)))
+    kinds = Counter(kind for _, kind, _ in released(api.anonymize_prepared(log_of(rows), CommonVisits(k=5), seed=1)))
     assert kinds == {("/a",): 5, ("/b",): 5}
-    kinds = Counter(kind for _, kind, _ in released(verbs.anonymize_prepared(log_of(rows), CommonVisits(k=3), seed=1)))
+    kinds = Counter(kind for _, kind, _ in released(api.anonymize_prepared(log_of(rows), CommonVisits(k=3), seed=1)))
     assert kinds[("/a", "/b")] == 3
 
 
@@ -113,7 +113,7 @@ def test_where_lines_have_no_order_pages_of_one_second_are_visits_of_their_own(r
     log = coterie.prepare(log_of(rows), ["sessions"] if sessions else "none")
     engine = Scattered(1)
     there = replace(log, frame=engine.keep(log.frame), engine=engine)
-    release = verbs.anonymize_prepared(there, CommonVisits(k=k, paths=paths), seed=1)
+    release = api.anonymize_prepared(there, CommonVisits(k=k, paths=paths), seed=1)
     expected = reference.common_visits(rows, k, prefixes=paths == "prefix", in_lines=False)
     assert released(release) == expected
     assert coterie.verify(release, log).exit_code == 0, "on one machine, too"
@@ -124,14 +124,14 @@ def test_where_lines_have_no_order_pages_of_one_second_are_visits_of_their_own(r
 def test_every_name_is_new(rows):
     log = log_of(rows)
     one, other = (
-        set(verbs.anonymize_prepared(log, CommonVisits(k=2), seed=seed).to_polars()["sequence"]) for seed in (1, 2)
+        set(api.anonymize_prepared(log, CommonVisits(k=2), seed=seed).to_polars()["sequence"]) for seed in (1, 2)
     )
     assert not one & other
 
 
 def test_nothing_is_released_where_nothing_is_common():
     rows = [(who, datetime(2020, 1, 1), f"/{who}") for who in "abc"]
-    release = verbs.anonymize_prepared(log_of(rows), CommonVisits(k=2, paths="exact"), seed=1)
+    release = api.anonymize_prepared(log_of(rows), CommonVisits(k=2, paths="exact"), seed=1)
     assert release.to_polars().is_empty()
     assert "nothing is released" in release.warnings[0]
     assert release.record.subjects.collect()["released"].to_list() == [None] * 3
@@ -148,7 +148,7 @@ def test_kinds_that_too_few_keep_are_cut_again(k):
         for n in range(people)
         for place, page in enumerate(walk)
     ]
-    release = verbs.anonymize_prepared(log_of(rows), CommonVisits(k=k, paths="exact"), seed=1)
+    release = api.anonymize_prepared(log_of(rows), CommonVisits(k=k, paths="exact"), seed=1)
     found = released(release)
     assert found == reference.common_visits(rows, k, prefixes=False)
     kinds = {kind for _, kind, _ in found}

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import coterie
-from coterie import taxonomies, verbs
+from coterie import api, taxonomies
 from coterie.core import randomness
 from coterie.core.promise import Case, from_dict, to_dict
 from coterie.core.shapes import QUERIES
@@ -50,7 +50,7 @@ def test_it_is_the_plain_reference(file, people, k, categories):
         )
         expected += [sorted(profile)] * len(members)
     method = ConceptMicroaggregate(k=k, taxonomy=str(file), categories=categories)
-    release = verbs.anonymize_prepared(coterie.log(frame_of(people)), method, seed=SEED)
+    release = api.anonymize_prepared(coterie.log(frame_of(people)), method, seed=SEED)
     rows = release.to_polars()
     assert _profiles(rows) == sorted(expected)
     assert rows.select("time", "rank", "url").null_count().row(0) == (rows.height,) * 3
@@ -59,25 +59,23 @@ def test_it_is_the_plain_reference(file, people, k, categories):
 def test_labels_are_those_of_the_same_concepts(file):
     people = [["dog", "cat", "xyzzy"], ["cheap dog", "cat", "plugh"], ["dog", "cats", "xyzzy"]]
     log = coterie.log(frame_of(people))
-    release = verbs.anonymize_prepared(
-        log, ConceptMicroaggregate(k=3, taxonomy=str(file), synthetic="label"), seed=SEED
-    )
+    release = api.anonymize_prepared(log, ConceptMicroaggregate(k=3, taxonomy=str(file), synthetic="label"), seed=SEED)
     assert _profiles(release.to_polars()) == [["cat", "dog", "world"]] * 3
-    queries = verbs.anonymize_prepared(log, ConceptMicroaggregate(k=3, taxonomy=str(file)), seed=SEED)
+    queries = api.anonymize_prepared(log, ConceptMicroaggregate(k=3, taxonomy=str(file)), seed=SEED)
     assert _profiles(queries.to_polars()) == [["cat", "dog", "xyzzy"]] * 3
 
 
 def test_the_shares_are_told(file):
     people = [["dog", "xyzzy"], ["dog", "plugh"], ["cat", "quux"]]
     log = coterie.log(frame_of(people))
-    release = verbs.anonymize_prepared(log, ConceptMicroaggregate(k=3, taxonomy=str(file)), seed=SEED)
+    release = api.anonymize_prepared(log, ConceptMicroaggregate(k=3, taxonomy=str(file)), seed=SEED)
     assert "3 of 6 searches (50.0 %) have no concept" in release.warnings[0]
     assert "1 of 2 chosen queries" in release.warnings[1]
-    labels = verbs.anonymize_prepared(log, ConceptMicroaggregate(k=3, taxonomy=str(file), synthetic="label"), seed=SEED)
+    labels = api.anonymize_prepared(log, ConceptMicroaggregate(k=3, taxonomy=str(file), synthetic="label"), seed=SEED)
     assert "label of the root" in labels.warnings[0]
     assert len(labels.warnings) == 1  # nobody is alone with dogs, and the root says nothing
     known = coterie.log(frame_of([["dog"]] * 3))
-    all_mapped = verbs.anonymize_prepared(known, ConceptMicroaggregate(k=3, taxonomy=str(file)), seed=SEED)
+    all_mapped = api.anonymize_prepared(known, ConceptMicroaggregate(k=3, taxonomy=str(file)), seed=SEED)
     assert "0 of 3 searches (0.0 %) have no concept" in all_mapped.warnings[0]
 
 
@@ -86,7 +84,7 @@ def test_a_log_that_means_nothing(file):
     people = [[f"天气{i % 3}", f"地图{i}"] for i in range(9)]
     for synthetic in ("query", "label"):
         method = ConceptMicroaggregate(k=3, taxonomy=str(file), synthetic=synthetic)
-        release = verbs.anonymize_prepared(coterie.log(frame_of(people)), method, seed=SEED)
+        release = api.anonymize_prepared(coterie.log(frame_of(people)), method, seed=SEED)
         assert "(100.0 %)" in release.warnings[0]
         assert release.to_polars().height == 18
 
@@ -96,16 +94,16 @@ def test_a_log_that_means_nothing(file):
 def test_order_and_blocks_do_not_matter(people, synthetic, random):
     method = ConceptMicroaggregate(k=2, synthetic=synthetic, block_users=4)
     frame = frame_of(people)
-    expected = verbs.anonymize_prepared(coterie.log(frame), method, seed=1).to_polars()
+    expected = api.anonymize_prepared(coterie.log(frame), method, seed=1).to_polars()
     shuffled = frame[random.sample(range(frame.height), frame.height)]
-    assert verbs.anonymize_prepared(coterie.log(shuffled), method, seed=1, blocks=5).to_polars().equals(expected)
+    assert api.anonymize_prepared(coterie.log(shuffled), method, seed=1, blocks=5).to_polars().equals(expected)
 
 
 def test_the_verifier_knows_labels_from_what_was_typed(file):
     people = [["dog", "cat"], ["dog", "secret plan"], ["cat", "secret plan"]] * 2
     log = coterie.log(frame_of(people))
     promise = UserKAnonymity(k=3, labels="wordnet")
-    release = verbs.anonymize_prepared(log, ConceptMicroaggregate(k=3, synthetic="label"), seed=1)
+    release = api.anonymize_prepared(log, ConceptMicroaggregate(k=3, synthetic="label"), seed=1)
     assert release.promises == (promise,)
     assert promise == from_dict(to_dict(promise))
     assert "labels of a taxonomy" in promise.sentence
@@ -129,7 +127,7 @@ def test_labels_of_ones_own_taxonomy_are_those_of_its_file(file, tmp_path):
     people = [["dog", "cat"], ["dog", "wine"], ["cat", "wine"]]
     coterie.log(frame_of(people)).to_polars().select("user", "query").write_csv(tmp_path / "log.csv")
     log = coterie.prepare(coterie.read(tmp_path / "log.csv"))
-    release = verbs.anonymize_prepared(log, ConceptMicroaggregate(k=3, taxonomy=str(file), synthetic="label"), seed=1)
+    release = api.anonymize_prepared(log, ConceptMicroaggregate(k=3, taxonomy=str(file), synthetic="label"), seed=1)
     assert release.promises[0].labels.startswith("sha256:")
     coterie.write(release, tmp_path / "safe.tsv", record=tmp_path / "record")
     loaded = coterie.load_release(tmp_path / "safe.tsv", record=tmp_path / "record")
@@ -146,7 +144,7 @@ def test_a_method_that_lies_about_labels_is_caught():
 
     log = coterie.log(frame_of([[TEXTS[-1], "xyzzy"]] * 3))
     with pytest.raises(BrokenPromiseError, match="labels: "):
-        verbs.anonymize_prepared(log, Lies(k=3), seed=1)
+        api.anonymize_prepared(log, Lies(k=3), seed=1)
 
 
 def test_groups_mean_more_alike_than_random_ones():
@@ -156,7 +154,7 @@ def test_groups_mean_more_alike_than_random_ones():
     log = coterie.log(frame_of(people))
     scores = []
     for partition in ("mdav", "random"):
-        release = verbs.anonymize_prepared(log, ConceptMicroaggregate(k=5, partition=partition), seed=2)
+        release = api.anonymize_prepared(log, ConceptMicroaggregate(k=5, partition=partition), seed=2)
         found = coterie.measure(log, release, ["semantic_distance"], seed=2)
         scores.append(dict(found.select("key", "value").rows()))
     assert scores[0]["distance"] < 0.6 * scores[1]["distance"]

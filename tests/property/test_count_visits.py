@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import coterie
-from coterie import verbs
+from coterie import api
 from coterie.errors import InputError, ParameterError
 from coterie.methods.count_visits import CountVisits
 from coterie.testing import visits_log
@@ -45,7 +45,7 @@ def log_of(rows):
 
 def cells_of(rows, method, blocks=1, steps="none"):
     log = coterie.prepare(log_of(rows), steps)
-    release = verbs.anonymize_prepared(log, method, seed=1, blocks=blocks)
+    release = api.anonymize_prepared(log, method, seed=1, blocks=blocks)
     assert all(check.status == "passed" for check in release.checks)
     return release.to_polars().select("table", "item", "detail", "count").rows()
 
@@ -107,7 +107,7 @@ def test_logs_without_a_column(missing):
     log = visits_log()
     without = coterie.log(log.to_polars().drop(missing))
     tables = {"agent": ["browsers"], "referrer": ["referrers"], "time": ["days", "landing", "pairs", "lengths"]}
-    release = verbs.anonymize_prepared(without, CountVisits(k=3), seed=1).to_polars()
+    release = api.anonymize_prepared(without, CountVisits(k=3), seed=1).to_polars()
     assert release.height > 0
     assert not set(release["table"]) & set(tables[missing])
 
@@ -119,15 +119,15 @@ def test_several_k_count_once(monkeypatch):
     original = visit_counts.counted
     monkeypatch.setattr(visit_counts, "counted", lambda *given: calls.append(1) or original(*given))
     log = visits_log()
-    learnt = verbs.learn(log, [CountVisits(k=2), CountVisits(k=3)])
+    learnt = api.learn(log, [CountVisits(k=2), CountVisits(k=3)])
     for k in (2, 3):
-        assert verbs.anonymize_prepared(log, CountVisits(k=k), learnt=learnt).verdict.largest_k >= k
+        assert api.anonymize_prepared(log, CountVisits(k=k), learnt=learnt).verdict.largest_k >= k
     assert len(calls) == 1
 
 
 def test_what_is_refused():
     with pytest.raises(InputError, match="needs at least 7 visitors"):
-        verbs.anonymize_prepared(visits_log(), CountVisits(k=7))
+        api.anonymize_prepared(visits_log(), CountVisits(k=7))
     with pytest.raises(ParameterError, match="'tables' parameter of count_visits must be 'none' or some of 'pages'"):
         CountVisits(tables="pages,users")
     with pytest.raises(ParameterError, match="choose one of days and hours"):
@@ -136,7 +136,7 @@ def test_what_is_refused():
 
 def test_measures_look_at_the_table_of_pages():
     log = visits_log()
-    release = verbs.anonymize_prepared(log, CountVisits(k=3), seed=1)
+    release = api.anonymize_prepared(log, CountVisits(k=3), seed=1)
     scores = coterie.measure(log, release, ["release_share"], seed=1)
     numbers = dict(scores.select("key", "value").iter_rows())
     assert numbers["rows.count"] == release.to_polars().filter(table="pages")["count"].sum()
@@ -146,7 +146,7 @@ def test_measures_look_at_the_table_of_pages():
 @pytest.mark.parametrize("tables", [ALL, "pages,hours"])
 def test_analysts_read_the_tables_as_they_are(tables):
     log = visited(400, 30)
-    release = verbs.anonymize_prepared(log, CountVisits(k=2, tables=tables), seed=1)
+    release = api.anonymize_prepared(log, CountVisits(k=2, tables=tables), seed=1)
     scores = dict(coterie.measure(log, release, ["visit_tables"], seed=1).select("key", "value").iter_rows())
     assert scores["pages.error"] < 5
     assert scores["hours.error"] < 5

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import coterie
-from coterie import verbs
+from coterie import api
 from coterie.methods.affinity import Affinity
 from coterie.methods.allowlist import Allowlist
 from coterie.methods.generalize import Generalize
@@ -55,7 +55,7 @@ def _plain(rows, k_details, times):
 def test_rows_say_what_the_plain_version_lets_them(log, k, times, k_details):
     rows = log.frame.drop("row").collect().rows()
     asked = reference.degrees((row[0], row[2]) for row in rows)
-    release = verbs.anonymize_prepared(log, SuppressRare(k=k, times=times, k_details=k_details), seed=1)
+    release = api.anonymize_prepared(log, SuppressRare(k=k, times=times, k_details=k_details), seed=1)
     found = release.log.frame.select("query", "url", "rank", "device", "country", *when_of(release)).collect().rows()
     kept = [row for row in rows if asked.get(row[2], 0) >= k]
     assert sorted(found, key=_order) == _plain(kept, k if k_details == "k" else k_details, times)
@@ -64,7 +64,7 @@ def test_rows_say_what_the_plain_version_lets_them(log, k, times, k_details):
 @given(detailed_logs(), TIMES, st.sampled_from([1, 2, "all"]))
 def test_the_same_for_queries_of_common_words(log, times, words):
     rows = log.frame.drop("row").collect().rows()
-    release = verbs.anonymize_prepared(log, Allowlist(k=3, k_details=2, times=times, words=words), seed=1)
+    release = api.anonymize_prepared(log, Allowlist(k=3, k_details=2, times=times, words=words), seed=1)
     found = release.log.frame.select("query", "url", "rank", "device", "country", *when_of(release)).collect().rows()
     allowed = word_sets_reference.allowed([(row[0], row[2]) for row in rows], 3, words, 10)
     assert sorted(found, key=_order) == _plain([row for row in rows if row[2] in allowed], 2, times)
@@ -80,9 +80,9 @@ METHODS = st.sampled_from([
 @settings(max_examples=25)
 @given(detailed_logs(), METHODS, st.integers(2, 5))
 def test_method_and_judge_agree_whatever_the_blocks(log, method, blocks):
-    release = verbs.anonymize_prepared(log, method, seed=1)
+    release = api.anonymize_prepared(log, method, seed=1)
     assert coterie.verify(release, log).exit_code == (3 if isinstance(method, Unprotected) else 0)
-    again = verbs.anonymize_prepared(log, method, seed=1, blocks=blocks)
+    again = api.anonymize_prepared(log, method, seed=1, blocks=blocks)
     assert again.to_polars().equals(release.to_polars())
 
 
@@ -92,7 +92,7 @@ def test_files_hold_what_was_released(kind, method, tmp_path):
     @settings(max_examples=3)
     @given(detailed_logs())
     def check(log):
-        release = verbs.anonymize_prepared(log, method, seed=1)
+        release = api.anonymize_prepared(log, method, seed=1)
         coterie.write(release, tmp_path / f"safe.{kind}", force=True, record=tmp_path / "record")
         back = coterie.load_release(tmp_path / f"safe.{kind}")
         assert back.to_polars().equals(release.to_polars())

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import coterie
-from coterie import verbs
+from coterie import api
 from coterie.errors import InputError
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.methods.windowed_counts import WindowedCounts
@@ -36,7 +36,7 @@ def _batch(frame, k, window):
     found = []
     for (start,), rows in frame.group_by(pl.col("time").dt.truncate(window), maintain_order=True):
         try:
-            released = verbs.anonymize_prepared(coterie.log(rows), SuppressRare(k=k), seed=1).to_polars()
+            released = api.anonymize_prepared(coterie.log(rows), SuppressRare(k=k), seed=1).to_polars()
         except InputError:  # fewer than k people
             continue
         counted = released.group_by("query").len()
@@ -79,7 +79,7 @@ def test_order_and_chunks_do_not_matter(log, k, seed, flush):
 def test_one_part_for_each_window_is_windowed_counts(log, k):
     given = _lines([log], k=k, flush="1d").drop("part").sort("table", "item", "detail")
     try:
-        expected = verbs.anonymize_prepared(coterie.log(log), WindowedCounts(k=k, window="1d"), seed=1).to_polars()
+        expected = api.anonymize_prepared(coterie.log(log), WindowedCounts(k=k, window="1d"), seed=1).to_polars()
     except InputError:  # fewer than k people
         assert given.height == 0
         return

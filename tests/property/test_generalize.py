@@ -15,7 +15,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import coterie
-from coterie import taxonomies, verbs
+from coterie import api, taxonomies
 from coterie.core.log import Log, Step
 from coterie.core.shapes import QUERIES
 from coterie.errors import NotApplicableError, ParameterError
@@ -80,7 +80,7 @@ def test_queries_become_concepts(log, k, size, paper_compat, users):
     method = Generalize(k=k, size=size, paper_compat=paper_compat, users=users)
     tree = taxonomies.load("wordnet")
     expected, _ = _expected(log, tree, method)
-    release = verbs.anonymize_prepared(log, method, seed=1)
+    release = api.anonymize_prepared(log, method, seed=1)
     named = {q for u, q in _rows(log) if u is not None} if size == "users" else set(expected)
     found = Counter(release.to_polars()["query"])
     certain = Counter(expected[q] for _, q in _rows(log) if q in named and expected[q] is not None)
@@ -102,11 +102,11 @@ def test_a_tree_of_ones_own(parent, data, k):
         path = Path(folder) / "tiny.npz"
         packed.write(tree, path)
         method = Generalize(k=k, taxonomy=str(path))
-        release = verbs.anonymize_prepared(log, method, seed=1)
+        release = api.anonymize_prepared(log, method, seed=1)
         expected, people = _expected(log, tree, method)
         certain = {name for name, some in zip(expected.values(), people, strict=True) if some} - {None}
         assert set(release.to_polars()["query"]) == certain
-        profiles = verbs.anonymize_prepared(log, GeneralizeUsers(k=k, taxonomy=str(path)), seed=1)
+        profiles = api.anonymize_prepared(log, GeneralizeUsers(k=k, taxonomy=str(path)), seed=1)
         assert set(profiles.to_polars()["query"]) <= set(tree.names)
         for each in (release, profiles):
             assert coterie.verify(each, log).exit_code == 0
@@ -125,7 +125,7 @@ def test_users_become_sets_of_concepts(log, k):
         if user is not None and concepts[query]:
             records.setdefault(user, set()).update(concepts[query])
     users, parent = sorted(records), tree.parent.tolist()
-    release = verbs.anonymize_prepared(log, GeneralizeUsers(k=k), seed=1)
+    release = api.anonymize_prepared(log, GeneralizeUsers(k=k), seed=1)
     subjects = release.record.subjects.collect()
     became = dict(subjects.select("original", "released").iter_rows())
     kept = {user for user, name in became.items() if name is not None}
@@ -149,7 +149,7 @@ def test_certainty_penalty(log, k, by_user):
     tree = taxonomies.load("wordnet")
     parent, number = tree.parent.tolist(), {name: c for c, name in enumerate(tree.names)}
     method = GeneralizeUsers(k=k) if by_user else Generalize(k=k, attrs="drop")
-    release = verbs.anonymize_prepared(log, method, seed=1)
+    release = api.anonymize_prepared(log, method, seed=1)
     rows, whole = release.to_polars(), int(tree.leaves[0])
     if by_user:
         became = dict(release.record.subjects.select("original", "released").collect().iter_rows())
@@ -182,7 +182,7 @@ def test_certainty_penalty(log, k, by_user):
 def test_a_worked_penalty():
     """Three people, dogs and cars: with k = 3 all are one concept, and words beside it cost 1."""
     frame = pl.DataFrame({"user": ["a", "b", "c"], "query": ["dog", "red wolf", "dog zzzq"]})
-    release = verbs.anonymize_prepared(coterie.log(frame), Generalize(k=3), seed=1)
+    release = api.anonymize_prepared(coterie.log(frame), Generalize(k=3), seed=1)
     tree = taxonomies.load("wordnet")
     name = release.to_polars()["query"].unique().item()
     share = tree.leaves[tree.names.to_list().index(name)] / tree.leaves[0]
@@ -199,7 +199,7 @@ def test_a_row_that_is_left_out_is_part_of_its_session():
     frame = pl.DataFrame(rows, schema=["user", "query", "minute"], orient="row")
     time = datetime(2020, 1, 1) + pl.duration(minutes="minute")
     log = coterie.log(frame.select("user", "query", time=time))
-    release = verbs.anonymize_prepared(log, Generalize(k=3, users="session"), seed=1)
+    release = api.anonymize_prepared(log, Generalize(k=3, users="session"), seed=1)
     assert sorted(release.to_polars().group_by("user").len()["len"]) == [1, 1, 2]
     assert coterie.verify(release, log).exit_code == 0
 
@@ -211,7 +211,7 @@ def test_a_larger_k_can_make_a_query_more_specific():
     depth = dict(zip(tree.names, tree.depth.tolist(), strict=True))
     of_dog = {}
     for k in (2, 3):
-        release = verbs.anonymize_prepared(log, Generalize(k=k), seed=1)
+        release = api.anonymize_prepared(log, Generalize(k=k), seed=1)
         names = generalized(log, tree, release.to_polars()["query"].unique(), paper_compat=False)
         of_dog[k] = depth[names.filter(pl.col("item") == "dog")["concept"].item()]
     assert of_dog[2] < of_dog[3]
@@ -219,9 +219,9 @@ def test_a_larger_k_can_make_a_query_more_specific():
 
 def test_one_walk_serves_several_k():
     log, methods = queries_log(), [Generalize(k=k) for k in (2, 3, 5)]
-    learnt = verbs.learn(log, methods, seed=1)
-    several = [verbs.anonymize_prepared(log, method, seed=1, learnt=learnt).to_polars() for method in methods]
-    alone = [verbs.anonymize_prepared(log, method, seed=1).to_polars() for method in methods]
+    learnt = api.learn(log, methods, seed=1)
+    several = [api.anonymize_prepared(log, method, seed=1, learnt=learnt).to_polars() for method in methods]
+    alone = [api.anonymize_prepared(log, method, seed=1).to_polars() for method in methods]
     assert all(a.equals(b) for a, b in zip(several, alone, strict=True))
 
 
@@ -232,10 +232,10 @@ def test_a_log_that_the_taxonomy_does_not_know():
         shape=QUERIES,
         history=(Step(name="read"),),
     )
-    release = verbs.anonymize_prepared(log, Generalize(k=3), seed=1)
+    release = api.anonymize_prepared(log, Generalize(k=3), seed=1)
     assert release.to_polars().is_empty()
     assert release.warnings == ("6 of 6 rows are left out: queries without a word that the taxonomy wordnet knows.",)
-    release = verbs.anonymize_prepared(log, GeneralizeUsers(k=3), seed=1)
+    release = api.anonymize_prepared(log, GeneralizeUsers(k=3), seed=1)
     assert release.to_polars().is_empty()
     assert release.warnings == ("6 of 6 users are left out: fewer than 3 have a word that is in the taxonomy wordnet.",)
 
@@ -244,7 +244,7 @@ def test_what_is_checked_without_the_original_or_the_taxonomy(tmp_path):
     path = tmp_path / "tiny.npz"
     packed.write(tree_of([-1, 0, 0]), path)
     frame = pl.DataFrame({"user": list("abcabc"), "query": ["w001"] * 3 + ["w002"] * 3})
-    release = verbs.anonymize_prepared(coterie.log(frame), Generalize(k=3, taxonomy=str(path)), seed=1)
+    release = api.anonymize_prepared(coterie.log(frame), Generalize(k=3, taxonomy=str(path)), seed=1)
     coterie.write(release, tmp_path / "safe.tsv", record=tmp_path / "record")
     log = coterie.log(frame)
     assert coterie.verify(tmp_path / "safe.tsv", log, record=tmp_path / "record").exit_code == 0
@@ -267,11 +267,11 @@ def test_rows_of_others_are_not_judged():
 
 def test_measures_say_that_they_do_not_apply():
     log = queries_log()
-    release = verbs.anonymize_prepared(log, Generalize(k=3), seed=1, record=False)
+    release = api.anonymize_prepared(log, Generalize(k=3), seed=1, record=False)
     with pytest.raises(NotApplicableError, match="which query became which concept"):
         coterie.measure(log, release, ["certainty_penalty"])
     for name in ("exposure", "homogeneity", "linkage", "simattack", "witness"):
         for method in (Generalize(k=3, users="pseudonym"), GeneralizeUsers(k=3)):
             with pytest.raises(NotApplicableError, match="concepts in place of queries"):
-                coterie.measure(log, verbs.anonymize_prepared(log, method, seed=1), [name])
+                coterie.measure(log, api.anonymize_prepared(log, method, seed=1), [name])
     assert "queries" not in coterie.measure(log, replace(release, record=None), ["release_share"])["key"]

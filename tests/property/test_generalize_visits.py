@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coterie import verbs
+from coterie import api
 from coterie.core.log import Log, Step
 from coterie.core.shapes import VISITS
 from coterie.errors import InputError, ParameterError
@@ -74,7 +74,7 @@ def expected(rows, k, details):
 )
 def test_it_is_the_plain_reference(rows, k, details, blocks):
     rows = [*rows, *((f"v{number}", None, "/", None, None, None) for number in range(4))]
-    release = verbs.anonymize_prepared(log_of(rows), GeneralizeVisits(k=k, details=details), seed=1, blocks=blocks)
+    release = api.anonymize_prepared(log_of(rows), GeneralizeVisits(k=k, details=details), seed=1, blocks=blocks)
     assert release.to_polars().equals(expected(rows, k, details))
     assert release.verdict.largest_k >= k
 
@@ -83,9 +83,9 @@ def test_it_is_the_plain_reference(rows, k, details, blocks):
 @given(st.lists(lines, min_size=4, max_size=40), st.randoms())
 def test_the_order_of_rows_does_not_matter(rows, random):
     rows = [*rows, *((f"v{number}", None, "/", None, None, None) for number in range(4))]
-    release = verbs.anonymize_prepared(log_of(rows), GeneralizeVisits(k=3), seed=1).to_polars()
+    release = api.anonymize_prepared(log_of(rows), GeneralizeVisits(k=3), seed=1).to_polars()
     shuffled = random.sample(rows, len(rows))
-    assert verbs.anonymize_prepared(log_of(shuffled), GeneralizeVisits(k=3), seed=2).to_polars().equals(release)
+    assert api.anonymize_prepared(log_of(shuffled), GeneralizeVisits(k=3), seed=2).to_polars().equals(release)
 
 
 def test_a_worked_example():
@@ -94,7 +94,7 @@ def test_a_worked_example():
     rows = [(f"v{n}", START, "/a/b", 200, "http://one.example/x", FIREFOX.format(n)) for n in range(3)]
     rows += [(f"v{n}", night, "/a/b", 200, "http://one.example/y", FIREFOX.format(n)) for n in range(3)]
     rows += [(f"v{n}", night + timedelta(hours=n), "/a/c", 200, None, CHROME.format(n)) for n in range(3)]
-    kept = verbs.anonymize_prepared(log_of(rows), GeneralizeVisits(k=3), seed=1)
+    kept = api.anonymize_prepared(log_of(rows), GeneralizeVisits(k=3), seed=1)
     seen = (
         kept.to_polars().select("path", "referrer", "agent", "time", "time_level").unique().sort("path", "time").rows()
     )
@@ -114,13 +114,13 @@ def test_a_worked_example():
 def test_logs_without_a_column(missing):
     log = visits_log()
     bare = replace(log, frame=log.frame.with_columns(pl.lit(None, VISITS.schema[missing]).alias(missing)))
-    release = verbs.anonymize_prepared(bare, GeneralizeVisits(k=3), seed=1)
+    release = api.anonymize_prepared(bare, GeneralizeVisits(k=3), seed=1)
     assert release.to_polars()[missing].null_count() == release.to_polars().height > 0
 
 
 def test_paths_that_share_nothing_are_left_out():
     rows = [(f"v{n}", None, f"page{n}", None, None, None) for n in range(5)]
-    release = verbs.anonymize_prepared(log_of(rows), GeneralizeVisits(k=3), seed=1)
+    release = api.anonymize_prepared(log_of(rows), GeneralizeVisits(k=3), seed=1)
     assert release.to_polars().is_empty()
     assert release.warnings == ()
 
@@ -128,7 +128,7 @@ def test_paths_that_share_nothing_are_left_out():
 def test_too_few_visitors():
     rows = [("v", None, "/", None, None, None), (None, None, "/", None, None, None)]
     with pytest.raises(InputError, match="the log has 1"):
-        verbs.anonymize_prepared(log_of(rows), GeneralizeVisits(k=2))
+        api.anonymize_prepared(log_of(rows), GeneralizeVisits(k=2))
 
 
 def test_the_hour_stands_before_the_day():
@@ -139,5 +139,5 @@ def test_the_hour_stands_before_the_day():
 
 
 def test_a_run_without_a_record_is_judged_as_well():
-    release = verbs.anonymize_prepared(visits_log(), GeneralizeVisits(k=3), seed=1, record=False)
+    release = api.anonymize_prepared(visits_log(), GeneralizeVisits(k=3), seed=1, record=False)
     assert "crowd.row" in {check.name for check in release.checks if check.status == "passed"}

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import coterie
-from coterie import jobs, verbs
+from coterie import api, jobs
 from coterie.core import registry
 from coterie.core.plan import can_regroup
 from coterie.core.shapes import QUERIES
@@ -33,7 +33,7 @@ def log():
 
 @pytest.fixture(scope="module")
 def first(log):
-    return verbs.anonymize_prepared(log, InterestMicroaggregate(k=3), seed=1)
+    return api.anonymize_prepared(log, InterestMicroaggregate(k=3), seed=1)
 
 
 def groups_of(release):
@@ -61,7 +61,7 @@ def test_methods_that_group_users_can_use_groups_again():
 @pytest.mark.parametrize("make", METHODS)
 @pytest.mark.parametrize("k", [2, 3, 7])
 def test_the_same_groups_or_unions_of_them(log, first, make, k):
-    second = verbs.anonymize_prepared(log, make(k=k), seed=2, groups_of=first.record)
+    second = api.anonymize_prepared(log, make(k=k), seed=2, groups_of=first.record)
     assert groups_of(second).group_by("group").len()["len"].min() >= k
     assert is_made_of(second, first)
     assert not names_of(second) & names_of(first)
@@ -73,20 +73,20 @@ def test_the_same_groups_or_unions_of_them(log, first, make, k):
 
 @pytest.mark.parametrize("make", METHODS)
 def test_the_same_record_and_seed_give_the_same_bytes(log, first, make):
-    expected = verbs.anonymize_prepared(log, make(k=7), seed=2, groups_of=first.record).to_polars()
+    expected = api.anonymize_prepared(log, make(k=7), seed=2, groups_of=first.record).to_polars()
     rows = log.frame.collect().sample(fraction=1, shuffle=True, seed=1)
     shuffled = replace(log, frame=rows.with_columns(pl.int_range(pl.len(), dtype=pl.UInt64).alias("row")).lazy())
     backwards = replace(first.record, subjects=first.record.subjects.collect().reverse().lazy())
-    again = verbs.anonymize_prepared(shuffled, make(k=7), seed=2, blocks=5, groups_of=backwards)
+    again = api.anonymize_prepared(shuffled, make(k=7), seed=2, blocks=5, groups_of=backwards)
     assert again.to_polars().equals(expected)
-    other = verbs.anonymize_prepared(log, make(k=7), seed=3, groups_of=first.record)
+    other = api.anonymize_prepared(log, make(k=7), seed=3, groups_of=first.record)
     assert not names_of(other) & names_of(again)
 
 
 def test_names_are_new_even_with_the_same_seed(log, first):
     """Method, parameters, seed, log and groups agree; that the groups are reused is all that differs."""
-    second = verbs.anonymize_prepared(log, InterestMicroaggregate(k=3), seed=1, groups_of=first.record)
-    third = verbs.anonymize_prepared(log, InterestMicroaggregate(k=3), seed=1, groups_of=second.record)
+    second = api.anonymize_prepared(log, InterestMicroaggregate(k=3), seed=1, groups_of=first.record)
+    third = api.anonymize_prepared(log, InterestMicroaggregate(k=3), seed=1, groups_of=second.record)
     assert groups_of(first).equals(groups_of(second))
     assert not names_of(first) & names_of(second)
     assert not names_of(second) & names_of(third)
@@ -104,7 +104,7 @@ def test_similar_groups_are_joined(log, first):
         return words.group_by("group", "word").len().filter(pl.col("len") > 1)["len"].sum()
 
     ours, chance = (
-        shared(verbs.anonymize_prepared(log, method, seed=2, groups_of=first.record))
+        shared(api.anonymize_prepared(log, method, seed=2, groups_of=first.record))
         for method in (InterestMicroaggregate(k=12), Microaggregate(k=12))
     )
     assert ours > 1.02 * chance
@@ -117,33 +117,33 @@ def test_no_union_shares_a_sensitive_topic(log, tmp_path):
     common = words.sort("len", "word", descending=True).collect()["word"][5:15].to_list()
     topics = tmp_path / "topics.txt"
     topics.write_text("\n".join(common), encoding="utf-8")
-    careless = verbs.anonymize_prepared(log, InterestMicroaggregate(k=3), seed=1)
+    careless = api.anonymize_prepared(log, InterestMicroaggregate(k=3), seed=1)
     careful = InterestMicroaggregate(k=3, sensitive=str(topics), sensitive_share=1.0)
-    with_groups = verbs.anonymize_prepared(log, careful, seed=2, groups_of=careless.record)
+    with_groups = api.anonymize_prepared(log, careful, seed=2, groups_of=careless.record)
     assert is_made_of(with_groups, careless)
     assert with_groups.record.run["groups"] != careless.record.run["groups"]  # some had to be joined
     assert all(check.status == "passed" for check in with_groups.checks if "topic" in check.detail)
-    larger = verbs.anonymize_prepared(log, replace(careful, k=8), seed=2, groups_of=with_groups.record)
+    larger = api.anonymize_prepared(log, replace(careful, k=8), seed=2, groups_of=with_groups.record)
     assert is_made_of(larger, with_groups)
 
 
 def test_a_topic_that_everybody_has_is_refused(tmp_path):
     typed = [(f"user{n}", "secret" if n < 4 else "tea") for n in range(8)]
     log = coterie.log(pl.DataFrame(typed, schema=["user", "query"], orient="row"))
-    release = verbs.anonymize_prepared(log, Microaggregate(k=2), seed=1)
+    release = api.anonymize_prepared(log, Microaggregate(k=2), seed=1)
     some = replace(release.record, subjects=release.record.subjects.filter(pl.col("original") < "user4"))
     topics = tmp_path / "topics.txt"
     topics.write_text("secret", encoding="utf-8")
     method = InterestMicroaggregate(k=2, sensitive=str(topics), sensitive_share=1.0)
     with pytest.raises(InputError, match="share a sensitive topic"):
-        verbs.anonymize_prepared(log, method, seed=2, groups_of=some)
+        api.anonymize_prepared(log, method, seed=2, groups_of=some)
 
 
 @settings(max_examples=20)
 @given(logs(min_users=8, max_rows=60), st.sampled_from(METHODS[:4]), st.sampled_from(METHODS[:4]), st.integers(2, 8))
 def test_any_log(log, before, after, k):
-    first = verbs.anonymize_prepared(log, before(k=2), seed=1)
-    second = verbs.anonymize_prepared(log, after(k=k), seed=2, groups_of=first.record)
+    first = api.anonymize_prepared(log, before(k=2), seed=1)
+    second = api.anonymize_prepared(log, after(k=k), seed=2, groups_of=first.record)
     assert groups_of(second).group_by("group").len()["len"].min() >= k
     assert is_made_of(second, first)
 
@@ -156,10 +156,10 @@ def test_several_k_are_unions_of_the_smallest(log, make):
     assert is_made_of(three, two)
     assert is_made_of(eight, three)
     assert eight.record.run["groups_of"] == [three.record.run["groups"], two.record.run["groups"]]
-    assert two.to_polars().equals(verbs.anonymize_prepared(log, methods[0], seed=1).to_polars())
+    assert two.to_polars().equals(api.anonymize_prepared(log, methods[0], seed=1).to_polars())
     alone = list(jobs.anonymize_each(log, methods, seed=1, independent=True))
     assert [release.record.run["groups_of"] for release in alone] == [[], [], []]
-    assert alone[2].to_polars().equals(verbs.anonymize_prepared(log, methods[2], seed=1).to_polars())
+    assert alone[2].to_polars().equals(api.anonymize_prepared(log, methods[2], seed=1).to_polars())
 
 
 def test_several_k_on_earlier_groups(log, first):

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import coterie
-from coterie import measuring, verbs
+from coterie import api
 from coterie.errors import BrokenPromiseError, InternalError, ParameterError
 from coterie.kernels import diversity, grouping
 from coterie.methods.interest_microaggregate import InterestMicroaggregate
@@ -36,19 +36,19 @@ def groups_of(release):
 @given(logs(min_users=8, max_rows=60), st.sampled_from(MODES), st.integers(2, 9), st.randoms())
 def test_order_and_blocks_do_not_matter(log, mode, blocks, random):
     method = InterestMicroaggregate(k=2, **mode)
-    expected = verbs.anonymize_prepared(log, method, seed=1).to_polars()
-    assert verbs.anonymize_prepared(log, method, seed=1, blocks=blocks).to_polars().equals(expected)
+    expected = api.anonymize_prepared(log, method, seed=1).to_polars()
+    assert api.anonymize_prepared(log, method, seed=1, blocks=blocks).to_polars().equals(expected)
     rows = log.frame.collect()
     order = random.sample(range(rows.height), rows.height)
     shuffled = rows[order].with_columns(pl.int_range(pl.len(), dtype=pl.UInt64).alias("row"))
-    assert verbs.anonymize_prepared(replace(log, frame=shuffled.lazy()), method, seed=1).to_polars().equals(expected)
+    assert api.anonymize_prepared(replace(log, frame=shuffled.lazy()), method, seed=1).to_polars().equals(expected)
 
 
 @pytest.mark.parametrize("dense", [1_200, 50])
 @pytest.mark.parametrize("k", [2, 5, 10])
 def test_groups_have_k_members_and_one_profile(log, k, dense, monkeypatch):
     monkeypatch.setattr(grouping, "DENSE", dense)
-    release = verbs.anonymize_prepared(log, InterestMicroaggregate(k=k), seed=3)
+    release = api.anonymize_prepared(log, InterestMicroaggregate(k=k), seed=3)
     sizes = groups_of(release).group_by("group").len()["len"]
     assert sizes.min() >= k
     assert sizes.max() <= 2 * k - 1
@@ -80,7 +80,7 @@ def shared_topics(log, groups):
 
 def test_members_share_interests(log):
     ours, random, letters = (
-        shared_topics(log, groups_of(verbs.anonymize_prepared(log, method, seed=1)))
+        shared_topics(log, groups_of(api.anonymize_prepared(log, method, seed=1)))
         for method in (
             InterestMicroaggregate(k=4),
             InterestMicroaggregate(k=4, partition="random"),
@@ -103,9 +103,9 @@ def test_vectors_are_made_once_for_several_k(log, monkeypatch):
     made, original = [], interests.interests
     monkeypatch.setattr(interests, "interests", lambda *given: made.append(1) or original(*given))
     methods = [InterestMicroaggregate(k=k) for k in (2, 3)]
-    learnt = verbs.learn(log, methods, seed=1)
+    learnt = api.learn(log, methods, seed=1)
     for method in methods:
-        verbs.anonymize_prepared(log, method, seed=1, learnt=learnt)
+        api.anonymize_prepared(log, method, seed=1, learnt=learnt)
     assert made == [1]
 
 
@@ -143,31 +143,31 @@ class ForgetsTopics(InterestMicroaggregate):
 
 
 def test_no_group_shares_a_sensitive_topic(log, topics):
-    guarded = verbs.anonymize_prepared(log, InterestMicroaggregate(k=3, sensitive=topics), seed=1)
+    guarded = api.anonymize_prepared(log, InterestMicroaggregate(k=3, sensitive=topics), seed=1)
     assert not one_sided(log, groups_of(guarded))
     assert groups_of(guarded).group_by("group").len()["len"].min() >= 3
     assert "Mean similarity within groups" in guarded.warnings[0]
     assert "topics" in [check.name for check in guarded.checks]
-    assert one_sided(log, groups_of(verbs.anonymize_prepared(log, InterestMicroaggregate(k=3), seed=1)))
+    assert one_sided(log, groups_of(api.anonymize_prepared(log, InterestMicroaggregate(k=3), seed=1)))
     with pytest.raises(BrokenPromiseError, match=r"sensitive topics?: [1-9]"):
-        verbs.anonymize_prepared(log, ForgetsTopics(k=3, sensitive=topics), seed=1)
+        api.anonymize_prepared(log, ForgetsTopics(k=3, sensitive=topics), seed=1)
 
 
 def test_common_topics_may_be_shared(log, topics):
-    free = verbs.anonymize_prepared(log, InterestMicroaggregate(k=3), seed=1)
-    nothing = verbs.anonymize_prepared(log, InterestMicroaggregate(k=3, sensitive=topics, sensitive_share=0), seed=1)
+    free = api.anonymize_prepared(log, InterestMicroaggregate(k=3), seed=1)
+    nothing = api.anonymize_prepared(log, InterestMicroaggregate(k=3, sensitive=topics, sensitive_share=0), seed=1)
     rows, expected = (release.to_polars().drop("user") for release in (nothing, free))  # other parameters, other names
     assert rows.sort(rows.columns).equals(expected.sort(rows.columns))
 
 
 def test_the_cost_is_told(log, topics):
-    warning = verbs.anonymize_prepared(log, InterestMicroaggregate(k=3, sensitive=topics), seed=1).warnings[0]
+    warning = api.anonymize_prepared(log, InterestMicroaggregate(k=3, sensitive=topics), seed=1).warnings[0]
     before, after = (float(part.split()[0]) for part in warning.split("groups: ")[1].split(", "))
     assert 0.9 * before < after < before
 
 
 def test_a_release_names_the_file_of_topics_and_not_its_folder(log, topics, tmp_path):
-    release = verbs.anonymize_prepared(log, InterestMicroaggregate(k=3, sensitive=topics), seed=1)
+    release = api.anonymize_prepared(log, InterestMicroaggregate(k=3, sensitive=topics), seed=1)
     coterie.write(release, tmp_path / "out.tsv", record=tmp_path / "record")
     sidecar = (tmp_path / "out.tsv.json").read_text()
     assert '"sensitive": "topics.txt"' in sidecar
@@ -177,7 +177,7 @@ def test_a_release_names_the_file_of_topics_and_not_its_folder(log, topics, tmp_
     alone, with_record = (coterie.verify(tmp_path / "out.tsv", log, record=r) for r in (None, tmp_path / "record"))
     assert [check.name for check in alone.unchecked] == ["people", "topics"]
     assert (alone.exit_code, with_record.exit_code) == (3, 0)
-    baseline = measuring._baseline(loaded)  # for reports, from the record
+    baseline = api._baseline(loaded)  # for reports, from the record
     assert baseline == InterestMicroaggregate(k=3, partition="random")
 
 
@@ -189,7 +189,7 @@ def test_a_branch_of_wordnet_is_a_topic(tmp_path):
     log = coterie.log(pl.DataFrame(rows, schema=["user", "query"], orient="row"))
 
     def ill(sensitive):
-        release = verbs.anonymize_prepared(log, InterestMicroaggregate(k=3, sensitive=sensitive), seed=1)
+        release = api.anonymize_prepared(log, InterestMicroaggregate(k=3, sensitive=sensitive), seed=1)
         return [set(g) for g in groups_of(release).group_by("group").agg(pl.col("user").str.head(1))["user"].to_list()]
 
     assert {"u"} in ill("none")
@@ -203,14 +203,14 @@ def test_a_topic_that_nearly_all_have(topics):
     """Where exchanges are not enough, groups are joined."""
     rows = [(f"u{i:02}", "asthma" if i else "maps") for i in range(12)]
     few = coterie.log(pl.DataFrame(rows, schema=["user", "query"], orient="row"))
-    release = verbs.anonymize_prepared(few, InterestMicroaggregate(k=3, sensitive=topics, sensitive_share=1), seed=1)
+    release = api.anonymize_prepared(few, InterestMicroaggregate(k=3, sensitive=topics, sensitive_share=1), seed=1)
     assert groups_of(release)["group"].n_unique() == 1
 
 
 def test_what_is_not_mended_is_not_released(log, topics, monkeypatch):
     monkeypatch.setattr(diversity, "mend", lambda group, *_: group)
     with pytest.raises(InternalError, match="sensitive"):
-        verbs.anonymize_prepared(log, InterestMicroaggregate(k=3, sensitive=topics), seed=1)
+        api.anonymize_prepared(log, InterestMicroaggregate(k=3, sensitive=topics), seed=1)
 
 
 def test_random_groups_do_not_pretend_to_be_guarded(topics):
@@ -223,12 +223,12 @@ def test_topics_that_guard_nothing_are_told(tmp_path):
     path.write_text("all: maps\nnobody: yachts\nsome: asthma\n")
     rows = [(f"u{i:02}", query) for i in range(12) for query in ("maps", "asthma" if i < 3 else "roses")]
     log = coterie.log(pl.DataFrame(rows, schema=["user", "query"], orient="row"))
-    told = verbs.anonymize_prepared(log, InterestMicroaggregate(k=3, sensitive=str(path)), seed=1).warnings
+    told = api.anonymize_prepared(log, InterestMicroaggregate(k=3, sensitive=str(path)), seed=1).warnings
     assert told[1] == (
         "Of 3 sensitive topics 1 may be shared, because 50% of all users or more have them, and nobody has 1."
     )
     path.write_text("some: asthma\n")
-    told = verbs.anonymize_prepared(log, InterestMicroaggregate(k=3, sensitive=str(path)), seed=1).warnings
+    told = api.anonymize_prepared(log, InterestMicroaggregate(k=3, sensitive=str(path)), seed=1).warnings
     assert not any("may be shared" in text for text in told)
 
 
@@ -241,7 +241,7 @@ def test_topics_in_scripts_that_join_words(tmp_path):
     log = coterie.log(pl.DataFrame(rows, schema=["user", "query"], orient="row"))
 
     def kinds(sensitive):
-        release = verbs.anonymize_prepared(log, InterestMicroaggregate(k=3, sensitive=sensitive), seed=1)
+        release = api.anonymize_prepared(log, InterestMicroaggregate(k=3, sensitive=sensitive), seed=1)
         return [set(g) for g in groups_of(release).group_by("group").agg(pl.col("user").str.head(1))["user"].to_list()]
 
     assert {"u"} in kinds("none")

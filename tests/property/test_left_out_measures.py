@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import coterie
-from coterie import verbs
+from coterie import api
 from coterie.measures.attacks.witness import witness
 from coterie.methods.affinity import Affinity
 from coterie.methods.microaggregate import Microaggregate
@@ -26,7 +26,7 @@ def _scores(log, release, name, **more):
 
 @given(logs(min_users=4), _METHODS)
 def test_certainty_penalty(log, method):
-    release = verbs.anonymize_prepared(log, method, seed=1)
+    release = api.anonymize_prepared(log, method, seed=1)
     before, after = (Counter(rows["query"].to_list()) for rows in (log.frame.collect(), release.to_polars()))
     terms = {query: len([word for word in query.split(" ") if word]) for query in before}
     total = sum(terms[query] * n for query, n in before.items())
@@ -38,7 +38,7 @@ def test_certainty_penalty(log, method):
 
 @given(logs(min_users=4), _METHODS, st.data())
 def test_f_beta(log, method, data):
-    release = verbs.anonymize_prepared(log, method, seed=1)
+    release = api.anonymize_prepared(log, method, seed=1)
     queries = sorted(set(log.frame.collect()["query"]))
     labels = {query: data.draw(st.booleans()) for query in data.draw(st.sets(st.sampled_from(queries), min_size=1))}
     released = set(release.to_polars()["query"]) & labels.keys()
@@ -84,12 +84,12 @@ def test_witness(original, released, seed):
 
 @given(logs(min_users=4), st.sampled_from([SuppressRare, Affinity]))
 def test_rows_without_names_teach_a_witness_nothing(log, cls):
-    found = _scores(log, verbs.anonymize_prepared(log, cls(k=2), seed=1), "witness")
+    found = _scores(log, api.anonymize_prepared(log, cls(k=2), seed=1), "witness")
     assert found["after.unique"] == found["after.queries"] == 0
     assert found["before.queries"] >= 0
 
 
 @given(logs(min_users=4))
 def test_a_shared_profile_is_never_under_one_name(log):
-    found = _scores(log, verbs.anonymize_prepared(log, Microaggregate(k=2), seed=1), "witness")
+    found = _scores(log, api.anonymize_prepared(log, Microaggregate(k=2), seed=1), "witness")
     assert found["after.unique"] == 0

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 import coterie
-from coterie import taxonomies, verbs
+from coterie import api, taxonomies
 from coterie.core import randomness
 from coterie.core.shapes import QUERIES
 from coterie.core.split import chronological
@@ -74,7 +74,7 @@ def items_of(log):
 def case(request):
     log = coterie.prepare(random_log(request.param))
     early, later = chronological(log)
-    release = verbs.anonymize_prepared(early, Microaggregate(k=3), seed=1)
+    release = api.anonymize_prepared(early, Microaggregate(k=3), seed=1)
     return early, later, release
 
 
@@ -260,7 +260,7 @@ def test_later_queries_are_needed(case):
         coterie.measure(early, release, ["later_queries"], later=few)
     unknown = {name: replace(log, frame=log.frame.with_columns(query=pl.lit("zzyzx"))) for name, log in
                (("early", early), ("later", later))}  # fmt: skip
-    again = verbs.anonymize_prepared(unknown["early"], Microaggregate(k=3), seed=1)
+    again = api.anonymize_prepared(unknown["early"], Microaggregate(k=3), seed=1)
     with pytest.raises(NotApplicableError, match="taxonomy knows"):
         coterie.measure(unknown["early"], again, ["later_queries"], later=unknown["later"])
 
@@ -295,7 +295,7 @@ def test_interest_disclosure(case):
 @pytest.mark.parametrize("users", ["drop", "session"])
 def test_releases_without_profiles_of_users_are_refused(case, users):
     early, later, _ = case
-    release = verbs.anonymize_prepared(coterie.prepare(early, ["sessions"]), SuppressRare(k=2, users=users), seed=1)
+    release = api.anonymize_prepared(coterie.prepare(early, ["sessions"]), SuppressRare(k=2, users=users), seed=1)
     for name in ("later_queries", "interest_disclosure"):
         with pytest.raises(NotApplicableError, match="one profile for each user"):
             coterie.measure(early, release, [name], later=later)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import coterie
-from coterie import verbs
+from coterie import api
 from coterie.measures.privacy.exposure import exposure_levels
 from coterie.measures.privacy.uniqueness import uniqueness
 from coterie.measures.utility.information_loss import _of_users
@@ -53,7 +53,7 @@ def test_uniqueness(pairs):
 
 @given(logs(min_users=4), st.sampled_from(["drop", "pseudonym"]))
 def test_measures_of_a_release_are_those_of_its_profiles(log, users):
-    release = verbs.anonymize_prepared(log, SuppressRare(k=2, users=users), seed=1)
+    release = api.anonymize_prepared(log, SuppressRare(k=2, users=users), seed=1)
     scores = {
         (n, k): v
         for n, k, v, _ in coterie.measure(

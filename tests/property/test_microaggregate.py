@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import coterie
-from coterie import synth, verbs
+from coterie import api, synth
 from coterie.apply import profiles as shared_profiles
 from coterie.core import threads
 from coterie.core.arrays import splitmix64
@@ -66,7 +66,7 @@ def test_it_is_the_plain_reference(log, k, eq1, times):
     for cluster in reference.microaggregate(users, k, priority, eq1):
         events, _ = reference.centroid([users[i] for i in sorted(cluster)], scale, priority, eq1, finest=times)
         expected += [events] * len(cluster)
-    release = verbs.anonymize_prepared(log, Microaggregate(k=k, eq1=eq1, times=times), seed=SEED)
+    release = api.anonymize_prepared(log, Microaggregate(k=k, eq1=eq1, times=times), seed=SEED)
     got = [events for _, events in users_of(release.to_polars().select("user", *EVENT))]
 
     def ordered(profiles):
@@ -79,19 +79,19 @@ def test_it_is_the_plain_reference(log, k, eq1, times):
 @given(logs(min_users=8, max_rows=60), st.sampled_from(MODES), st.integers(2, 9), st.randoms())
 def test_order_and_blocks_do_not_matter(log, mode, blocks, random):
     method = Microaggregate(k=2, **mode)
-    expected = verbs.anonymize_prepared(log, method, seed=1).to_polars()
-    assert verbs.anonymize_prepared(log, method, seed=1, blocks=blocks).to_polars().equals(expected)
+    expected = api.anonymize_prepared(log, method, seed=1).to_polars()
+    assert api.anonymize_prepared(log, method, seed=1, blocks=blocks).to_polars().equals(expected)
     rows = log.frame.collect()
     order = random.sample(range(rows.height), rows.height)
     shuffled = rows[order].with_columns(pl.int_range(pl.len(), dtype=pl.UInt64).alias("row"))
-    assert verbs.anonymize_prepared(replace(log, frame=shuffled.lazy()), method, seed=1).to_polars().equals(expected)
+    assert api.anonymize_prepared(replace(log, frame=shuffled.lazy()), method, seed=1).to_polars().equals(expected)
 
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("k", [2, 3, 5])
 def test_groups_have_k_members_and_one_profile(mode, k):
     log = coterie.prepare(coterie.read("synth:users=60,seed=2"))
-    release = verbs.anonymize_prepared(log, Microaggregate(k=k, **mode), seed=3)
+    release = api.anonymize_prepared(log, Microaggregate(k=k, **mode), seed=3)
     subjects = release.record.subjects.collect()
     sizes = subjects.group_by("group").len()["len"]
     assert sizes.min() >= k
@@ -105,7 +105,7 @@ def test_groups_have_k_members_and_one_profile(mode, k):
 
 def test_released_queries_come_from_the_group():
     log = coterie.prepare(coterie.read("synth:users=40,seed=2"))
-    release = verbs.anonymize_prepared(log, Microaggregate(k=4), seed=3)
+    release = api.anonymize_prepared(log, Microaggregate(k=4), seed=3)
     subjects = release.record.subjects.collect()
     typed = log.frame.collect().join(subjects, left_on="user", right_on="original").select("group", "query").unique()
     shown = release.to_polars().join(subjects, left_on="user", right_on="released").select("group", "query").unique()
@@ -115,10 +115,10 @@ def test_released_queries_come_from_the_group():
 def test_threads_and_slices_do_not_matter(monkeypatch):
     log = coterie.prepare(coterie.read("synth:users=120,seed=2"))
     method = Microaggregate(k=3, block_users=10)
-    expected = verbs.anonymize_prepared(log, method, seed=3).to_polars()
+    expected = api.anonymize_prepared(log, method, seed=3).to_polars()
     monkeypatch.setattr(threads.os, "cpu_count", lambda: 7)
     monkeypatch.setattr(shared_profiles, "_ROWS_AT_ONCE", 1)
-    assert verbs.anonymize_prepared(log, method, seed=3).to_polars().equals(expected)
+    assert api.anonymize_prepared(log, method, seed=3).to_polars().equals(expected)
 
 
 @pytest.mark.parametrize(("users", "wanted", "k", "sizes"), [
@@ -143,7 +143,7 @@ def test_blocks(users, wanted, k, sizes):
 def test_users_with_one_query_and_one_with_very_many():
     rows = [(0, f"u{i}", None, f"word{i % 5}", None, None) for i in range(12)]
     rows += [(0, "busy", None, f"word{i} other{i % 977}", None, None) for i in range(100_000)]
-    release = verbs.anonymize_prepared(_log(rows), Microaggregate(k=3), seed=1)
+    release = api.anonymize_prepared(_log(rows), Microaggregate(k=3), seed=1)
     profiles = release.to_polars().group_by("user").agg(pl.col("query").sort())
     assert profiles.height == 13
     assert profiles.group_by("query").len()["len"].min() >= 3
@@ -153,12 +153,12 @@ def test_users_with_one_query_and_one_with_very_many():
 def test_one_altered_row_is_caught():
     log = coterie.prepare(coterie.read("synth:users=60,seed=2"))
     with pytest.raises(BrokenPromiseError):
-        verbs.anonymize_prepared(log, AltersOneRow(k=3), seed=1)
+        api.anonymize_prepared(log, AltersOneRow(k=3), seed=1)
 
 
 def test_too_few_users():
     with pytest.raises(InputError, match="needs at least 3 users"):
-        verbs.anonymize_prepared(
+        api.anonymize_prepared(
             _log([(0, "a", None, "x", None, None), (1, "b", None, "x", None, None)]), Microaggregate(k=3)
         )
 
@@ -166,7 +166,7 @@ def test_too_few_users():
 def test_ties_are_broken_by_the_seed():
     rows = [(0, f"u{i}", None, f"q{i}{j}", None, None) for i in range(9) for j in range(4)]
     releases = {
-        tuple(verbs.anonymize_prepared(_log(rows), Microaggregate(k=3), seed=s).to_polars()["query"]) for s in range(4)
+        tuple(api.anonymize_prepared(_log(rows), Microaggregate(k=3), seed=s).to_polars()["query"]) for s in range(4)
     }
     assert len(releases) > 1
 
@@ -198,7 +198,7 @@ def test_engine_blocks_of_a_file(tmp_path):
     synth.write_aol(path, 40, 3)
     log = coterie.prepare(coterie.read(path))
     whole, cut = (
-        verbs.anonymize_prepared(log, Microaggregate(k=3), seed=1, blocks=blocks).to_polars() for blocks in (1, 3)
+        api.anonymize_prepared(log, Microaggregate(k=3), seed=1, blocks=blocks).to_polars() for blocks in (1, 3)
     )
     assert whole.equals(cut)
 
@@ -220,7 +220,7 @@ def test_what_comes_from_one_user_alone_is_not_released(attrs):
     """Others typed the same, but only one of them clicked, and only one has a time."""
     rows = [(i, user, None, "knee pain", None, None) for i, user in enumerate("bcd")]
     rows.append((3, "a", datetime(2020, 1, 5, 3, 17, 42), "knee pain", 7, "http://clinic.example.org/x"))
-    release = verbs.anonymize_prepared(_log(rows), Microaggregate(k=4, attrs=attrs), seed=1)
+    release = api.anonymize_prepared(_log(rows), Microaggregate(k=4, attrs=attrs), seed=1)
     assert set(release.to_polars().select("time", "rank", "url").rows()) == {(datetime(2020, 1, 1), None, None)}
     assert release.warnings
 
@@ -231,7 +231,7 @@ def test_a_query_of_one_member_has_the_month_of_its_time(attrs):
     when = datetime(2020, 1, 5, 3, 17, 42)
     rows = [(i, user, when, query, None, None) for user in "ab"
             for i, query in enumerate(("knee pain", "knee pain", f"only {user}", f"only {user}"))]  # fmt: skip
-    release = verbs.anonymize_prepared(_log(rows), Microaggregate(k=2, attrs=attrs, times="hour"), seed=1)
+    release = api.anonymize_prepared(_log(rows), Microaggregate(k=2, attrs=attrs, times="hour"), seed=1)
     times = set(release.to_polars().select("query", "time").rows())
     assert ("knee pain", datetime(2020, 1, 5, 3)) in times
     assert {time for query, time in times if query != "knee pain"} == {datetime(2020, 1, 1)}
@@ -245,11 +245,11 @@ def test_a_query_of_one_member_has_the_month_of_its_time(attrs):
 def test_times_of_other_profiles_are_months_unless_asked(method):
     log = coterie.prepare(coterie.read("synth:users=24,seed=3,kind=topics"))
     for times, shown in (("month", {(1, 0)}), ("quarter", {(1, 0)}), ("drop", {(None, None)})):
-        release = verbs.anonymize_prepared(log, replace(method, times=times) if times != "month" else method, seed=1)
+        release = api.anonymize_prepared(log, replace(method, times=times) if times != "month" else method, seed=1)
         assert [promise.times for promise in release.promises] == [times]
         day, hour = pl.col("time").dt.day().alias("day"), pl.col("time").dt.hour().alias("hour")
         assert set(release.to_polars().select(day, hour).rows()) == shown
-    by_hour = verbs.anonymize_prepared(log, replace(method, times="hour"), seed=1).to_polars()
+    by_hour = api.anonymize_prepared(log, replace(method, times="hour"), seed=1).to_polars()
     hours, minutes = by_hour["time"].dt.hour(), by_hour["time"].dt.minute()
     assert (hours.max() > 0, minutes.max()) == (True, 0)
 
@@ -257,7 +257,7 @@ def test_times_of_other_profiles_are_months_unless_asked(method):
 def test_queries_without_times_promise_that_there_are_none():
     log = coterie.prepare(coterie.read("synth:users=12,seed=3,kind=topics"))
     for method in (Microaggregate(k=3, attrs="drop", times="hour"), ConceptMicroaggregate(k=3)):
-        release = verbs.anonymize_prepared(log, method, seed=1)
+        release = api.anonymize_prepared(log, method, seed=1)
         assert [promise.times for promise in release.promises] == ["drop"]
         timed = release.to_polars().with_columns(pl.lit(datetime(2020, 1, 1)).cast(pl.Datetime("us")).alias("time"))
         verdict = judge(case_of(timed.sort(QUERIES.order), log), release.promises)
@@ -279,7 +279,7 @@ def test_hosts(url, host):
 
 def test_an_address_is_one_label():
     rows = [(i, u, None, "x", 1, f"http://{ip}/") for i, (u, ip) in enumerate([("a", "10.1.2.3"), ("b", "9.9.2.3")])]
-    release = verbs.anonymize_prepared(_log(rows), Microaggregate(k=2), seed=1)
+    release = api.anonymize_prepared(_log(rows), Microaggregate(k=2), seed=1)
     assert release.to_polars()["url"].null_count() == 2
 
 
@@ -290,7 +290,7 @@ def test_groups_of_users_with_as_many_rows():
     log = coterie.log(
         pl.DataFrame(rows, schema={n: QUERIES.schema[n] for n in ("row", *QUERIES.released)}, orient="row")
     )
-    release = verbs.anonymize_prepared(log, Microaggregate(k=3, partition="size"), seed=2)
+    release = api.anonymize_prepared(log, Microaggregate(k=3, partition="size"), seed=2)
     groups = release.record.subjects.collect().group_by("group").agg("original")["original"]
     assert sorted(sorted(int(user[1:]) for user in group) for group in groups) == [
         [0, 1, 2],

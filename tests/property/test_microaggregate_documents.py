@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import coterie
-from coterie import verbs
+from coterie import api
 from coterie.apply.documents import least_documents
 from coterie.core.plan import Facts
 from coterie.core.shapes import TERMS
@@ -69,7 +69,7 @@ def released(release):
 @settings(max_examples=40, deadline=None)
 @given(corpora(), st.integers(2, 4), st.sampled_from(["interest", "random"]), st.sampled_from([0.0, 0.5, 1.0]))
 def test_common_terms_are_those_of_the_plain_version(log, k, groups, share):
-    release = verbs.anonymize_prepared(log, MicroaggregateDocuments(k=k, groups=groups, share=share), seed=3)
+    release = api.anonymize_prepared(log, MicroaggregateDocuments(k=k, groups=groups, share=share), seed=3)
     expected = {doc: vector for doc, vector in plain(log, release, share).items() if vector}
     got = released(release)
     assert got.keys() == expected.keys(), "documents with an empty vector are not there"
@@ -88,7 +88,7 @@ def test_subsumers_are_those_of_the_plain_version(groups):
     rng = np.random.default_rng(7)
     documents = [weighted(rng, rng.choice(WORDS, rng.integers(3, 8), replace=False).tolist()) for _ in range(14)]
     log, reference = coterie.log(frame_of(documents)), lexicon_of(WORDS)
-    release = verbs.anonymize_prepared(log, MicroaggregateDocuments(k=3, groups=groups, publish="subsumer"), seed=3)
+    release = api.anonymize_prepared(log, MicroaggregateDocuments(k=3, groups=groups, publish="subsumer"), seed=3)
     members = {}
     for doc, _, group in release.record.subjects.collect().rows():
         members.setdefault(group, []).append(int(doc))
@@ -132,7 +132,7 @@ def test_what_is_promised():
 def test_documents_that_share_nothing_are_counted_and_left_out():
     rows = [(doc, term, 0.5) for doc, term in (("a", "tea"), ("b", "tea"), ("c", "horse"), ("d", "zebra"))]
     log = coterie.log(pl.DataFrame(rows, schema=["doc", "term", "weight"], orient="row"))
-    release = verbs.anonymize_prepared(log, MicroaggregateDocuments(k=2), seed=1)
+    release = api.anonymize_prepared(log, MicroaggregateDocuments(k=2), seed=1)
     assert released(release) == {"a": {"tea": 0.5}, "b": {"tea": 0.5}}
     assert release.warnings == (
         "1 of 2 groups, with 2 documents, have an empty vector: too few of their documents share a term. Nothing is "
@@ -140,14 +140,14 @@ def test_documents_that_share_nothing_are_counted_and_left_out():
         "Released vectors have 1.0 terms on average.",
     )
     nothing = coterie.log(log.to_polars().with_columns(pl.concat_str("term", "doc").alias("term")))
-    empty = verbs.anonymize_prepared(nothing, MicroaggregateDocuments(k=2), seed=1)
+    empty = api.anonymize_prepared(nothing, MicroaggregateDocuments(k=2), seed=1)
     assert empty.to_polars().is_empty()
 
 
 def test_terms_that_wordnet_does_not_know_are_counted():
     rows = [(doc, term, 0.5) for doc in "abcd" for term in ("tea", f"xyzzy{doc}")]
     log = coterie.log(pl.DataFrame(rows, schema=["doc", "term", "weight"], orient="row"))
-    release = verbs.anonymize_prepared(log, MicroaggregateDocuments(k=2, groups="wordnet", publish="subsumer"), seed=1)
+    release = api.anonymize_prepared(log, MicroaggregateDocuments(k=2, groups="wordnet", publish="subsumer"), seed=1)
     assert release.warnings[0].startswith("4 of 8 terms of documents are not in WordNet")
     assert release.to_polars()["term"].unique().to_list() == ["tea (5)"]
 
@@ -163,9 +163,9 @@ def test_other_modes_are_methods_too(params):
 
 def test_earlier_groups_with_owners():
     log = terms_log(owned=True)
-    first = verbs.anonymize_prepared(log, MicroaggregateDocuments(k=2), seed=1)
+    first = api.anonymize_prepared(log, MicroaggregateDocuments(k=2), seed=1)
     for groups in ("interest", "wordnet", "random"):
-        second = verbs.anonymize_prepared(
+        second = api.anonymize_prepared(
             log, MicroaggregateDocuments(k=3, groups=groups), seed=2, groups_of=first.record
         )
         assert second.verdict.largest_k >= 3

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import coterie
-from coterie import verbs
+from coterie import api
 from coterie.core import randomness
 from coterie.core.shapes import QUERIES
 from coterie.errors import NotApplicableError
@@ -78,7 +78,7 @@ def _scores(log, release, name):
 @settings(max_examples=25)
 @given(logs(min_users=4), st.integers(2, 3))
 def test_partition_agreement(log, k):
-    release = verbs.anonymize_prepared(log, Microaggregate(k=k), seed=SEED)
+    release = api.anonymize_prepared(log, Microaggregate(k=k), seed=SEED)
     before, after, _ = _before_and_after(log, release)
     assert [user for user, _ in before] == [user for user, _ in after]
     names = pl.Series([user for user, _ in before])
@@ -98,7 +98,7 @@ def test_partition_agreement(log, k):
 @settings(max_examples=25)
 @given(logs(min_users=4), st.integers(2, 3), st.sampled_from(["text", "printed"]))
 def test_homogeneity(log, k, eq1):
-    release = verbs.anonymize_prepared(log, Microaggregate(k=k, eq1=eq1), seed=SEED)
+    release = api.anonymize_prepared(log, Microaggregate(k=k, eq1=eq1), seed=SEED)
     before, after, groups = _before_and_after(log, release)
     scale = reference.scales(before)
     middle, _ = reference.centroid(before, scale, priority, eq1, finest="exact")
@@ -130,7 +130,7 @@ def _comparison(log, release):
 
 def _published(log):
     """A release that is the log itself, under other names."""
-    release = verbs.anonymize_prepared(log, SuppressRare(k=2, users="pseudonym"), seed=SEED)
+    release = api.anonymize_prepared(log, SuppressRare(k=2, users="pseudonym"), seed=SEED)
     rows = log.frame.select(QUERIES.released).collect().drop_nulls("user")
     names = {user: f"new {user[::-1]} {i}" for i, user in enumerate(rows["user"].unique().sort())}
     subjects = pl.DataFrame({"original": list(names), "released": list(names.values())})
@@ -153,7 +153,7 @@ def test_a_log_agrees_with_itself(log):
 def test_groups_of_similar_users_are_better_than_random_ones():
     log = coterie.prepare(coterie.read("synth:users=60,seed=2"))
     similar, random = (
-        _scores(log, verbs.anonymize_prepared(log, Microaggregate(k=4, partition=partition), seed=SEED), "homogeneity")
+        _scores(log, api.anonymize_prepared(log, Microaggregate(k=4, partition=partition), seed=SEED), "homogeneity")
         for partition in ("mdav", "random")
     )
     assert similar["sse.ratio"] < 0.9
@@ -165,13 +165,13 @@ def test_groups_of_similar_users_are_better_than_random_ones():
 def test_random_profiles_lack_what_the_released_ones_lack():
     """Methods without times, ranks and hosts are compared with random groups without them."""
     log = coterie.prepare(coterie.read("synth:users=60,seed=2"))
-    release = verbs.anonymize_prepared(log, ConceptMicroaggregate(k=4, partition="random"), seed=SEED)
+    release = api.anonymize_prepared(log, ConceptMicroaggregate(k=4, partition="random"), seed=SEED)
     assert 0.85 < _scores(log, release, "homogeneity")["sse.ratio"] < 1.15
 
 
 def test_a_sample_has_whole_groups():
     log = coterie.prepare(coterie.read("synth:users=60,seed=2"))
-    release = verbs.anonymize_prepared(log, Microaggregate(k=4, partition="random"), seed=SEED)
+    release = api.anonymize_prepared(log, Microaggregate(k=4, partition="random"), seed=SEED)
     everybody = pairs_of(_comparison(log, release), 60)
     sample = pairs_of(_comparison(log, release), 30)
     assert everybody.members.height == everybody.total == sample.total == 60
@@ -188,7 +188,7 @@ def test_a_sample_has_whole_groups():
 
 def test_measures_of_a_sample_have_numbers(monkeypatch):
     log = coterie.prepare(coterie.read("synth:users=60,seed=2"))
-    release = verbs.anonymize_prepared(log, Microaggregate(k=4, partition="random"), seed=SEED)
+    release = api.anonymize_prepared(log, Microaggregate(k=4, partition="random"), seed=SEED)
     for module in (homogeneity, partition_agreement):
         monkeypatch.setattr(module, "MOST_USERS", 20)
         scores = {score.key: score for score in module.measure(_comparison(log, release))}
@@ -203,7 +203,7 @@ def test_measures_of_a_sample_have_numbers(monkeypatch):
 )
 def test_without_one_profile_for_each_user_they_say_why(name, users, reason):
     log = coterie.prepare(coterie.read("synth:users=40,seed=2"))
-    release = verbs.anonymize_prepared(log, SuppressRare(k=2, users=users), seed=SEED)
+    release = api.anonymize_prepared(log, SuppressRare(k=2, users=users), seed=SEED)
     with pytest.raises(NotApplicableError, match=reason):
         coterie.measure(log, release, [name], seed=SEED)
     said = []
@@ -215,11 +215,11 @@ def test_without_one_profile_for_each_user_they_say_why(name, users, reason):
 
 def test_no_groups_and_no_queries():
     log = coterie.prepare(coterie.read("synth:users=40,seed=2"))
-    release = verbs.anonymize_prepared(log, SuppressRare(k=2, users="pseudonym"), seed=SEED)
+    release = api.anonymize_prepared(log, SuppressRare(k=2, users="pseudonym"), seed=SEED)
     with pytest.raises(NotApplicableError, match="this release has none"):
         coterie.measure(log, release, ["homogeneity"], seed=SEED)
     visits = visits_log()
-    release = verbs.anonymize_prepared(visits, SuppressRare(k=2, users="pseudonym"), seed=SEED)
+    release = api.anonymize_prepared(visits, SuppressRare(k=2, users="pseudonym"), seed=SEED)
     for name in ("homogeneity", "partition_agreement"):
         with pytest.raises(NotApplicableError, match="this log is"):
             coterie.measure(visits, release, [name], seed=SEED)

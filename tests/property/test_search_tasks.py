@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import coterie
-from coterie import verbs
+from coterie import api
 from coterie.core.shapes import QUERIES
 from coterie.core.split import chronological
 from coterie.errors import NotApplicableError
@@ -78,7 +78,7 @@ def measured(name, early, release, later, seed=4):
 def case(request):
     seed, publish = request.param
     early, later = chronological(random_log(seed))
-    release = verbs.anonymize_prepared(early, Microaggregate(k=3), seed=1)
+    release = api.anonymize_prepared(early, Microaggregate(k=3), seed=1)
     return early, later, release if publish == "queries" else in_phrases(release)
 
 
@@ -131,7 +131,7 @@ def test_completion_by_hand():
     """Ten times dogma; Ann typed dogs, Bob doghouse, and both will again."""
     rows = [("ann", "dogs"), ("bob", "doghouse"), *[(f"u{i}", "dogma") for i in range(10)]]
     early, later = log_of(rows), log_of(rows[:2])
-    release = own_profiles(early, verbs.anonymize_prepared(early, Microaggregate(k=2), seed=1))
+    release = own_profiles(early, api.anonymize_prepared(early, Microaggregate(k=2), seed=1))
     got = measured("completion", early, release, later)
     assert got["with_profile"] == 100  # 1/12 + 1 against 10/12
     assert got["without_profile"] == pytest.approx(100 * (1 / 2 + 1 / 3) / 2)  # dogma first, then one of the two
@@ -143,11 +143,11 @@ def test_completion_by_hand():
 
 def test_without_names_there_is_no_profile():
     early, later = chronological(random_log(3))
-    release = verbs.anonymize_prepared(early, SuppressRare(k=3), seed=1)
+    release = api.anonymize_prepared(early, SuppressRare(k=3), seed=1)
     got = measured("completion", early, release, later)
     assert "with_profile" not in got
     assert 0 < got["without_profile"] <= got["before.without_profile"] + 5
-    named = verbs.anonymize_prepared(early, SuppressRare(k=3, users="pseudonym"), seed=1)
+    named = api.anonymize_prepared(early, SuppressRare(k=3, users="pseudonym"), seed=1)
     assert "with_profile" in measured("completion", early, named, later)
     unknown = measured("completion", early, replace(named, record=None), later)
     assert unknown["without_profile"] == measured("completion", early, named, later)["without_profile"]
@@ -231,7 +231,7 @@ def test_words_that_go_together_are_learnt():
     rows = [(f"u{user:02}", word) for user in range(20) for word in (music if user % 2 else food)]
     rows += [("ann", word) for word in music[:3]] + [("bob", word) for word in food[:3]]
     early, later = log_of(rows), log_of([("ann", "trumpet"), ("bob", "honey"), ("ann", "nobody typed this")])
-    release = own_profiles(early, verbs.anonymize_prepared(early, Microaggregate(k=2), seed=1))
+    release = own_profiles(early, api.anonymize_prepared(early, Microaggregate(k=2), seed=1))
     got = measured("train_on_release", early, release, later)
     assert got["users"] == 2
     assert got["model"] == 100
@@ -239,7 +239,7 @@ def test_words_that_go_together_are_learnt():
     with pytest.raises(NotApplicableError, match="new to them"):
         measured("train_on_release", early, release, early)
     with pytest.raises(NotApplicableError, match="one profile for each user"):
-        measured("train_on_release", early, verbs.anonymize_prepared(early, SuppressRare(k=2), seed=1), later)
+        measured("train_on_release", early, api.anonymize_prepared(early, SuppressRare(k=2), seed=1), later)
 
 
 def test_directions_are_those_of_a_singular_value_decomposition():

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import coterie
-from coterie import verbs
-from coterie.given import UNSCRUBBED
+from coterie import api
+from coterie.api import UNSCRUBBED
 from coterie.kernels.linkage import NOBODY, similarities, sum_linkage
 from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.semantic_microaggregate import SemanticMicroaggregate
@@ -81,7 +81,7 @@ def test_it_is_the_plain_reference_on_many_users():
 
 
 def _agree(pairs, method):
-    release = verbs.anonymize_prepared(_log(pairs), method, seed=SEED)
+    release = api.anonymize_prepared(_log(pairs), method, seed=SEED)
     expected = _plain(pairs, method)
     subjects = release.record.subjects.collect()
     grouped = subjects.drop_nulls("group").group_by("group").agg(pl.col("original").sort())
@@ -99,19 +99,19 @@ def _agree(pairs, method):
 @given(logs, st.sampled_from(MODES), st.integers(2, 9), st.randoms())
 def test_order_and_blocks_do_not_matter(pairs, mode, blocks, random):
     method, log = SemanticMicroaggregate(k=2, **mode), _log(pairs)
-    expected = verbs.anonymize_prepared(log, method, seed=1).to_polars()
-    assert verbs.anonymize_prepared(log, method, seed=1, blocks=blocks).to_polars().equals(expected)
+    expected = api.anonymize_prepared(log, method, seed=1).to_polars()
+    assert api.anonymize_prepared(log, method, seed=1, blocks=blocks).to_polars().equals(expected)
     found = log.frame.collect()
     shuffled = found[random.sample(range(found.height), found.height)]
     shuffled = shuffled.with_columns(pl.int_range(pl.len(), dtype=pl.UInt64).alias("row"))
-    assert verbs.anonymize_prepared(replace(log, frame=shuffled.lazy()), method, seed=1).to_polars().equals(expected)
+    assert api.anonymize_prepared(replace(log, frame=shuffled.lazy()), method, seed=1).to_polars().equals(expected)
 
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("k", [2, 7])
 def test_groups_have_k_members_and_one_profile(mode, k):
     log = coterie.prepare(coterie.read("synth:users=61,seed=2"))
-    release = verbs.anonymize_prepared(log, SemanticMicroaggregate(k=k, **mode), seed=3)
+    release = api.anonymize_prepared(log, SemanticMicroaggregate(k=k, **mode), seed=3)
     subjects = release.record.subjects.collect()
     sizes = subjects.drop_nulls("group").group_by("group").len()["len"]
     assert sizes.min() >= k
@@ -130,7 +130,7 @@ def test_groups_have_k_members_and_one_profile(mode, k):
 
 def test_a_user_gives_her_share_and_no_more_than_she_typed():
     log = coterie.prepare(coterie.read("synth:users=60,seed=2"))
-    release = verbs.anonymize_prepared(log, SemanticMicroaggregate(k=3), seed=3)
+    release = api.anonymize_prepared(log, SemanticMicroaggregate(k=3), seed=3)
     subjects = release.record.subjects.collect()
     typed = log.frame.collect().join(subjects, left_on="user", right_on="original")
     for _, names, originals in subjects.group_by("group").agg("released", "original").rows():
@@ -145,7 +145,7 @@ def test_a_user_gives_her_share_and_no_more_than_she_typed():
 @settings(max_examples=25)
 def test_queries_that_one_user_typed_alone_are_counted(pairs, method):
     log = _log(pairs)
-    release = verbs.anonymize_prepared(log, method, seed=1)
+    release = api.anonymize_prepared(log, method, seed=1)
     released, subjects = release.to_polars(), release.record.subjects.collect()
     alone = total = 0
     for _, names, originals in subjects.group_by("group").agg("released", "original").rows():
@@ -158,7 +158,7 @@ def test_queries_that_one_user_typed_alone_are_counted(pairs, method):
 
 
 def test_the_share_of_unmapped_queries_is_always_told():
-    release = verbs.anonymize_prepared(
+    release = api.anonymize_prepared(
         _log([(u, q) for u in range(4) for q in ("dog", "cats")]), SemanticMicroaggregate(k=2)
     )
     assert release.warnings == (
@@ -166,7 +166,7 @@ def test_the_share_of_unmapped_queries_is_always_told():
         "in who is grouped with whom.",
         UNSCRUBBED,
     )
-    some = verbs.anonymize_prepared(
+    some = api.anonymize_prepared(
         _log([(u, q) for u in range(4) for q in ("dog", "qzx", "qzx")]), SemanticMicroaggregate(k=2)
     )
     assert some.warnings[0].startswith("66.7 % of the rows (50.0 % of the different queries)")
@@ -175,7 +175,7 @@ def test_the_share_of_unmapped_queries_is_always_told():
 def test_a_log_that_maps_to_nothing_is_grouped_by_words():
     """Nobody is lost, those of one language are together, and the release says what happened."""
     pairs = [(u, f"{'天气 预报' if u % 2 else 'qzx wyv'}") for u in range(8)]
-    release = verbs.anonymize_prepared(_log(pairs), SemanticMicroaggregate(k=2), seed=1)
+    release = api.anonymize_prepared(_log(pairs), SemanticMicroaggregate(k=2), seed=1)
     assert any(text.startswith("No query has a category in the taxonomy wordnet") for text in release.warnings)
     subjects = release.record.subjects.collect()
     assert subjects["released"].null_count() == 0
@@ -190,7 +190,7 @@ def test_disjoint_interests_leave_one_in_k(tmp_path):
     packed.write(build.build([tmp_path / "tree.txt"], name="six").tree, tmp_path / "six.npz")
     log = _log([(u, word) for u, word in enumerate(words) for _ in range(12)])
     six = str(tmp_path / "six.npz")
-    release = verbs.anonymize_prepared(log, SemanticMicroaggregate(k=3, taxonomy=six), seed=1)
+    release = api.anonymize_prepared(log, SemanticMicroaggregate(k=3, taxonomy=six), seed=1)
     scores = dict(coterie.measure(log, release, ["semantic_remain"], taxonomy=six).select("key", "value").rows())
     for key in ("level_1", "level_2", "up_to_5", "level_1.relative"):
         assert scores[f"categories_1.{key}"] == pytest.approx(100 / 3)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import coterie
-from coterie import verbs
+from coterie import api
 from coterie.errors import NotApplicableError
 from coterie.measures.utility import semantic_remain
 from coterie.methods.semantic_microaggregate import SemanticMicroaggregate
@@ -48,7 +48,7 @@ def _after(log, release):
 @given(logs, st.sampled_from(METHODS), st.sampled_from([1, 5]))
 def test_it_is_the_plain_reference(pairs, method, categories):
     log = _log(pairs)
-    release = verbs.anonymize_prepared(log, method, seed=1)
+    release = api.anonymize_prepared(log, method, seed=1)
     scores, after = _scores(log, release), _after(log, release)
     before = dict(log.frame.group_by("user").agg("query").collect().rows())
 
@@ -70,7 +70,7 @@ def test_a_shallow_tree_has_no_empty_levels(tmp_path):
     path = tmp_path / "shallow.npz"
     packed.write(tree_of([-1, 0, 1], {"music": [1], "jazz": [2]}), path)
     log = _log([("a", "jazz"), ("b", "jazz"), ("c", "music")])
-    release = verbs.anonymize_prepared(log, SuppressRare(k=2, users="pseudonym"), seed=1)
+    release = api.anonymize_prepared(log, SuppressRare(k=2, users="pseudonym"), seed=1)
     scores = coterie.measure(log, release, ["semantic_remain"], taxonomy=str(path))
     keys = [key for key in scores["key"] if key.startswith("categories_1.")]
     assert keys == [
@@ -81,7 +81,7 @@ def test_a_shallow_tree_has_no_empty_levels(tmp_path):
 
 def test_the_whole_log_is_100(monkeypatch):
     log = coterie.prepare(coterie.read("synth:users=40,seed=2"))
-    everything = verbs.anonymize_prepared(log, SuppressRare(k=2, users="pseudonym"), seed=1)
+    everything = api.anonymize_prepared(log, SuppressRare(k=2, users="pseudonym"), seed=1)
     expected = _scores(log, everything)
     monkeypatch.setattr(semantic_remain, "_ROWS_AT_ONCE", 7)
     assert _scores(log, everything) == expected
@@ -106,6 +106,6 @@ def test_size_is_no_merit_of_the_relative_number():
 
 def test_it_is_about_queries():
     log = visits_log()
-    release = verbs.anonymize_prepared(log, SuppressRare(k=2), seed=1)
+    release = api.anonymize_prepared(log, SuppressRare(k=2), seed=1)
     with pytest.raises(NotApplicableError, match="what queries mean"):
         coterie.measure(log, release, ["semantic_remain"])

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import coterie
-from coterie import verbs
+from coterie import api
 from coterie.methods.affinity import Affinity
 from coterie.methods.allowlist import Allowlist
 from coterie.methods.generalize import Generalize
@@ -42,14 +42,14 @@ LOGS = logs(min_users=4).map(
 def test_method_and_judge_agree_whatever_the_order_and_the_blocks(log, method, blocks, random):
     if getattr(method, "window", "all") != "all" and log.to_polars()["time"].null_count() == log.to_polars().height:
         return
-    expected = verbs.anonymize_prepared(log, method, seed=1)
+    expected = api.anonymize_prepared(log, method, seed=1)
     code = 3 if isinstance(method, Unprotected) else 0
     assert coterie.verify(expected, log).exit_code == code
     rows = log.frame.collect()
     order = random.sample(range(rows.height), rows.height)
     shuffled = rows[order].with_columns(pl.int_range(pl.len(), dtype=pl.UInt64).alias("row"))
     for other, parts in ((log, blocks), (replace(log, frame=shuffled.lazy()), 1)):
-        assert verbs.anonymize_prepared(other, method, seed=1, blocks=parts).to_polars().equals(expected.to_polars())
+        assert api.anonymize_prepared(other, method, seed=1, blocks=parts).to_polars().equals(expected.to_polars())
 
 
 @given(LOGS, st.integers(2, 3), LINKS["times"], st.sampled_from([2, 3, 4]))
@@ -60,7 +60,7 @@ def test_what_accompanies_a_query_has_a_crowd_of_its_own(log, k, times, k_detail
     told = [(user, query, (url, rank), time) for user, time, query, rank, url in kept]
     expected = reference.common_details(told, k_details, times)
     method = SuppressRare(k=k, times=times, k_details=k_details)
-    release = verbs.anonymize_prepared(log, method, seed=1)
+    release = api.anonymize_prepared(log, method, seed=1)
 
     def order(row):
         return tuple((value is not None, value) for value in row)
@@ -75,7 +75,7 @@ def test_what_accompanies_a_query_has_a_crowd_of_its_own(log, k, times, k_detail
 @given(LOGS, st.integers(1, 3), st.sampled_from([1, 60, 1440]))
 def test_names_stand_for_the_plain_units(log, queries, minutes):
     method = SuppressRare(k=2, users="mini", link_queries=queries, link_minutes=minutes)
-    release = verbs.anonymize_prepared(log, method, seed=1)
+    release = api.anonymize_prepared(log, method, seed=1)
     became = release.record.rows.collect().join(log.frame.collect(), on="row").sort("released_row")
     units = reference.few_queries(became.select("user", "time", "query").rows(), queries, minutes)
     names = release.to_polars()["user"].to_list()
@@ -94,6 +94,6 @@ def test_a_window_counts_people_as_if_older_rows_were_nobodys(log, k, window):
     if forgotten.frame.select(pl.col("user").n_unique()).collect().item() <= k:
         return
     for method in (Affinity(k=k, theta=0.7), Generalize(k=k), Allowlist(k=k), SuppressRare(k=k)):
-        released = verbs.anonymize_prepared(log, replace(method, window=window), seed=1).to_polars()["query"]
-        expected = verbs.anonymize_prepared(forgotten, method, seed=1).to_polars()["query"]
+        released = api.anonymize_prepared(log, replace(method, window=window), seed=1).to_polars()["query"]
+        expected = api.anonymize_prepared(forgotten, method, seed=1).to_polars()["query"]
         assert released.sort().equals(expected.sort())

@@ -22,7 +22,7 @@ def loaded_by(code: str, names: tuple[str, ...] = HEAVY) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("module", ["coterie", "coterie.verbs", "coterie.jobs"])
+@pytest.mark.parametrize("module", ["coterie", "coterie.api", "coterie.jobs"])
 def test_packages(module):
     assert loaded_by(f"import {module}") == []
 

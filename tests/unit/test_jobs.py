@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import coterie
-from coterie import jobs, measuring, verbs
+from coterie import api, jobs
 from coterie.core.threads import Stages
 from coterie.engines import local
 from coterie.errors import BrokenPromiseError, InputError, MissingError, ParameterError
@@ -71,7 +71,7 @@ def test_blocks_are_chosen_by_size_unless_given(log, monkeypatch, given, expecte
     prepared = coterie.prepare(coterie.read(log))
     assert local.blocks_for(prepared, holds_rows=True) == 4
     assert local.blocks_for(queries_log(), holds_rows=True) == 1  # not from a file
-    assert verbs.learn(prepared, [Microaggregate(k=3)], blocks=given).engine.number == expected
+    assert api.learn(prepared, [Microaggregate(k=3)], blocks=given).engine.number == expected
 
 
 def test_compressed_files_count_as_what_is_in_them(tmp_path, made, monkeypatch):
@@ -396,13 +396,13 @@ def test_the_original_of_a_release_needs_no_options_of_its_own(tmp_path):
 
 def test_measures_that_are_left_out_are_noted(log, safe, tmp_path):
     notes = []
-    scores = measuring.measure_file(str(safe), [str(log)], note=notes.append)
+    scores = jobs.measure_file(str(safe), [str(log)], note=notes.append)
     assert "release_share" in set(scores["name"])
     assert "exposure" in notes[0]
     assert "--record DIR" in notes[0]
     assert any("f_beta" in note for note in notes[1:])
     notes.clear()
-    some = measuring.measure_file(str(safe), [str(log)], ["exposure"], record=tmp_path / "record", note=notes.append)
+    some = jobs.measure_file(str(safe), [str(log)], ["exposure"], record=tmp_path / "record", note=notes.append)
     assert set(some["name"]) == {"exposure"}
     assert notes == []
 
@@ -421,7 +421,7 @@ def test_a_report_does_not_believe_the_sidecar(log, safe, tmp_path):
     assert json.loads((tmp_path / "before.json").read_text())["releases"][0]["verdict"] == "kept"
     _change_a_row(safe)
     coterie.report(original, [coterie.load_release(safe)], tmp_path / "python.json")
-    assert measuring.report_files([str(safe)], [str(log)], tmp_path / "job.json") == [str(safe)]
+    assert jobs.report_files([str(safe)], [str(log)], tmp_path / "job.json") == [str(safe)]
     for name in ("python.json", "job.json"):
         text = (tmp_path / name).read_text()
         assert json.loads(text)["releases"][0]["verdict"] == "broken"
@@ -443,7 +443,7 @@ def test_a_report_replaces_no_input(log, safe, tmp_path, named, which):
         target = target.rename(target.with_suffix(".json"))
     before = _content(tmp_path)
     with pytest.raises(ParameterError, match="never replaced"):
-        measuring.report_files(
+        jobs.report_files(
             [str(releases)], [str(log.parent / "*.json")], target, records=[tmp_path / "record"], force=True
         )
     if which != "record":  # Python does not know where a record came from
@@ -461,7 +461,7 @@ def test_records_of_some_releases_find_them_in_any_order(log, safe, tmp_path):
 
     def reported(*ks):
         notes, records = [], [tmp_path / f"private.{k}" for k in ks]
-        measuring.report_files(outs, [str(log)], page, records=records, note=notes.append, force=True)
+        jobs.report_files(outs, [str(log)], page, records=records, note=notes.append, force=True)
         return [note for note in notes if note.startswith("Left out")], page.read_text()
 
     (said,), _ = reported()
@@ -471,7 +471,7 @@ def test_records_of_some_releases_find_them_in_any_order(log, safe, tmp_path):
     assert reported(5, 2)[1] == reported(2, 5)[1]
     assert reported(5, 2)[0] == []
     with pytest.raises(InputError, match="belongs to another release than those that were given"):
-        measuring.report_files(outs[:1], [str(log)], tmp_path / "x.json", records=[tmp_path / "private.5"])
+        jobs.report_files(outs[:1], [str(log)], tmp_path / "x.json", records=[tmp_path / "private.5"])
     assert not (tmp_path / "x.json").exists()
 
 

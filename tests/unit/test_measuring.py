@@ -5,7 +5,7 @@ import json
 import pytest
 
 import coterie
-from coterie import measuring
+from coterie import jobs
 from coterie.errors import InputError, UnknownNameError
 from coterie.measures.store import Store
 from coterie.methods.microaggregate import Microaggregate
@@ -25,7 +25,7 @@ def files(tmp_path_factory):
 
 def _report(files, to, **options):
     out, log, records = [str(files / "out.tsv")], [str(files / "log.tsv")], [files / "record"]
-    measuring.report_files(out, log, to, records=records, **options)
+    jobs.report_files(out, log, to, records=records, **options)
     return json.loads(to.read_text())
 
 
@@ -67,7 +67,7 @@ def test_what_was_measured_before_is_the_same(files, tmp_path):
 def test_scores_say_how_far_they_are(files):
     told = []
     given = {"record": files / "record", "progress": lambda *step: told.append(step)}
-    measuring.measure_file(str(files / "out.tsv"), [str(files / "log.tsv")], ["linkage", "mass"], **given)
+    jobs.measure_file(str(files / "out.tsv"), [str(files / "log.tsv")], ["linkage", "mass"], **given)
     assert told == [("read",), ("measure",), ("measure", 0.0), ("measure", 0.75)]
 
 
@@ -92,7 +92,7 @@ def addresses(tmp_path_factory):
 
 def _page(folder, to, *names, **options):
     names = [str(folder / f"{name}.tsv") for name in names]
-    measuring.report_files(
+    jobs.report_files(
         names, [str(folder / "log.csv")], to, names=["personal_data", "release_share"],
         about=About(date="2026-01-01"), **options,
     )  # fmt: skip

@@ -1,6 +1,6 @@
 """Names as texts, tables where logs are, and what a notebook shows.
 
-Covers: core/wording.py, given.py
+Covers: core/wording.py
 """
 
 import polars as pl

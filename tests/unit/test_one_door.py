@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 import coterie
-from coterie import verbs
+from coterie import api
 from coterie.cli.main import cli
 from coterie.errors import CoterieError, InputError, MissingError, ParameterError, in_python, on_command_line
 from coterie.synth import from_text
@@ -70,7 +70,7 @@ def test_the_entry_is_there_before_noise_is_drawn(folder, monkeypatch):
         listed.append(len(spent(log)))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(verbs, "learn", drawn)
+    monkeypatch.setattr(api, "learn", drawn)
     with pytest.raises(KeyboardInterrupt):
         coterie.anonymize(coterie.read(log), "private_counts", **PRIVATE)
     assert listed == [1]

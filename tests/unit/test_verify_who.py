@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import coterie
-from coterie import verbs
+from coterie import api
 from coterie.cli.console import print_verdict, who_is_counted
 from coterie.methods.private_counts import PrivateCounts
 
@@ -141,7 +141,7 @@ def test_beside_a_budget_the_fields_of_the_format_are_told(tmp_path):
     rows = [{"query": "tea", "queryID": f"q{n}", "ip": f"192.0.2.{n % 100}"} for n in range(400)]
     (tmp_path / "log.json").write_text(json.dumps(rows))
     log, path = coterie.read(tmp_path / "log.json", format="algolia"), tmp_path / "safe.tsv"
-    release = verbs.anonymize_prepared(log, PrivateCounts(population=1000))
+    release = api.anonymize_prepared(log, PrivateCounts(population=1000))
     fields = "authenticatedUserToken,userToken,ip"
     assert release.log.settings == {"told_apart_by": fields}
     assert release.warnings[0].startswith("users are told apart by authenticatedUserToken, or else by userToken or ip")
@@ -153,4 +153,4 @@ def test_beside_a_budget_the_fields_of_the_format_are_told(tmp_path):
     _put(path, {**said, "reading": {"told_apart_by": "authenticatedUserToken"}})
     assert _sidecar(coterie.verify(path, log)) == "failed"
     named = coterie.read(tmp_path / "log.json", format="algolia", user_field="ip")
-    assert verbs.anonymize_prepared(named, PrivateCounts(population=1000)).log.settings == {"user_field": "ip"}
+    assert api.anonymize_prepared(named, PrivateCounts(population=1000)).log.settings == {"user_field": "ip"}

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 import coterie
-from coterie import measuring
+from coterie import jobs
 from coterie.cli.main import run
 from coterie.core.plan import Facts, enough_subjects
 from coterie.core.shapes import QUERIES, VISITS
@@ -85,7 +85,7 @@ def test_a_report(paths, tmp_path, kind):
     log, out, record = paths
     original = coterie.prepare(coterie.read(log))
     coterie.write(coterie.anonymize(original, SuppressRare(k=3), seed=1), out, record=record)
-    measuring.report_files([str(out)], [str(log)], tmp_path / f"page.{kind}", records=[record], seed=1)
+    jobs.report_files([str(out)], [str(log)], tmp_path / f"page.{kind}", records=[record], seed=1)
     text = (tmp_path / f"page.{kind}").read_text()
     if kind == "json":
         data = json.loads(text)
@@ -101,10 +101,10 @@ def test_a_report(paths, tmp_path, kind):
 def test_scores_have_keys_for_programs_and_for_people(paths):
     log, out, _ = paths
     coterie.write(coterie.anonymize(coterie.prepare(coterie.read(log)), SuppressRare(k=3), seed=1), out)
-    scores = measuring.measure_file(str(out), [str(log)], ["release_share"])
+    scores = jobs.measure_file(str(out), [str(log)], ["release_share"])
     assert {"queries", "queries.count"} <= set(scores["key"])
     assert "pages" in scores["unit"].to_list()
-    shown = measuring.measure_file(str(out), [str(log)], ["release_share"], for_people=True)
+    shown = jobs.measure_file(str(out), [str(log)], ["release_share"], for_people=True)
     assert {"pages", "pages.count"} <= set(shown["key"])
 
 

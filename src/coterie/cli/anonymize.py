@@ -121,8 +121,8 @@ def _anonymize(
     name: str, regime: str, log: tuple[str, ...], output: str, as_json: bool, quiet: bool, **options: Any
 ) -> None:
     from coterie import jobs
+    from coterie.api import default_steps
     from coterie.core.plan import YARDSTICK
-    from coterie.given import default_steps
     from coterie.steps import parse_steps
     from coterie.writing.ledger import Allowance
     from coterie.writing.target import STDOUT, Target, refuse_promise

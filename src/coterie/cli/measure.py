@@ -39,11 +39,11 @@ def measure(
     **options: Any,
 ) -> None:
     """Privacy and utility of a released file OUT against the original log."""
-    from coterie import measuring
+    from coterie import jobs
     from coterie.measures.store import default_store
 
     with progress(quiet, stages=2) as (step, note):
-        scores = measuring.measure_file(
+        scores = jobs.measure_file(
             out,
             original,
             names,

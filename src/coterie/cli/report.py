@@ -84,12 +84,12 @@ def report(
     **options: Any,
 ) -> None:
     """One page about released files OUT, a decision sheet first; exit 1 if a promise is broken."""
-    from coterie import measuring
+    from coterie import jobs
     from coterie.measures.store import default_store
 
     sheet = _about(about, policy, ask)
     with progress(quiet, stages=4) as (step, note):
-        broken = measuring.report_files(
+        broken = jobs.report_files(
             out,
             original,
             output,

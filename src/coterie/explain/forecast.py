@@ -11,7 +11,7 @@ import math
 import numpy as np
 import polars as pl
 
-from coterie import verbs
+from coterie import api
 from coterie.core.log import Log
 from coterie.errors import ParameterError
 from coterie.kernels.spread import spread
@@ -75,8 +75,8 @@ def _weight(tables: Tables, items: int) -> float:
 
 def synthetic_yield(method: PrivateCounts, users: int, seed: int = 7) -> tuple[int, int, int]:
     """Queries released of a synthetic log of so many users, the distinct ones in it, and its rows."""
-    log: Log = verbs.prepare(verbs.read(f"synth:users={users},seed={seed}"))
-    release = verbs.anonymize_prepared(log, method)
+    log: Log = api.prepare(api.read(f"synth:users={users},seed={seed}"))
+    release = api.anonymize_prepared(log, method)
     item = pl.col(log.shape.item)
     distinct, rows = log.frame.select(item.n_unique().alias("distinct"), pl.len()).collect(engine="streaming").row(0)
     return release.to_polars().height, int(distinct), int(rows)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from coterie import verbs
+from coterie import api
 from coterie.core.params import Span
 from coterie.errors import NoRowsError, ParameterError
 from coterie.gate import state as states
@@ -57,11 +57,11 @@ def append_night(
     if before is not None:  # columns are guessed in the first night, for all
         reading = as_before(reading or Reading(), before[0]["settings"])
     try:
-        as_read = verbs.read(list(paths), reading)
+        as_read = api.read(list(paths), reading)
     except NoRowsError:
         note("There are no rows in this night.")
         return {**(status_of(state) if before else {}), "new": [], "known": False}
-    digest, log = as_read.digest, verbs.prepare(as_read, steps)
+    digest, log = as_read.digest, api.prepare(as_read, steps)
     for text in (*log.notes, *log.warnings):
         note(text)
     gate = Gate(

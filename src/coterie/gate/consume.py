@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import orjson
 import polars as pl
 
-from coterie import verbs
+from coterie import api
 from coterie.errors import CoterieError, InputError
 from coterie.gate.gate import Gate
 from coterie.gate.run import refuse_steps
@@ -114,7 +114,7 @@ def _count(gate: Gate, pieces: list[Message], steps: Iterable[StepLike]) -> None
     if rows:
         schema = {"user": pl.String, "query": pl.String, "time": pl.String, "url": pl.String}
         try:
-            log = verbs.prepare(verbs.log(pl.DataFrame(rows, schema=schema)), steps)
+            log = api.prepare(api.log(pl.DataFrame(rows, schema=schema)), steps)
         except CoterieError:
             raise InputError(
                 "Times of messages must be as ISO 8601 writes them, such as 2024-03-07T09:00:00Z."

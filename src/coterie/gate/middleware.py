@@ -23,7 +23,7 @@ from urllib.parse import parse_qs
 
 import polars as pl
 
-from coterie import verbs
+from coterie import api
 from coterie.core.shapes import QUERIES
 from coterie.errors import CoterieError
 from coterie.gate.gate import Gate
@@ -111,7 +111,7 @@ class Feed:
         self._gate.counts.dropped += (dropped := self.dropped - self._told)
         self._told += dropped
         if rows:
-            log = verbs.prepare(verbs.log(pl.DataFrame(rows, schema=_SCHEMA, orient="row")), self._steps)
+            log = api.prepare(api.log(pl.DataFrame(rows, schema=_SCHEMA, orient="row")), self._steps)
             self._gate.parts.with_steps(log.steps, {})
             self._gate.offer_many(log)
 

@@ -21,7 +21,7 @@ from typing import Any
 
 import polars as pl
 
-from coterie import verbs
+from coterie import api
 from coterie.core import registry
 from coterie.core.files import expand
 from coterie.core.log import Log
@@ -84,9 +84,9 @@ class Reader:
         with in_memory(), self._in_memory(header + lines.data) as path:
             given = replace(self.reading, format=self.format, allow_bad=self.reading.allow_bad or not first)
             try:
-                log = verbs.read(path, given)
+                log = api.read(path, given)
                 bad = sum(step.counts.get("bad", 0) for step in log.history)
-                prepared = verbs.prepare(log, self.steps)
+                prepared = api.prepare(log, self.steps)
                 rows = prepared.frame.collect(engine="streaming")
             except InputError:
                 if first and lines.data != lines.header:
@@ -408,7 +408,7 @@ class Runner:
 
     def _read_whole(self, path: Path) -> None:
         """A file that polars reads as a whole; the place in it is a number of rows."""
-        log = verbs.prepare(verbs.read(path, self.reader.reading), self.reader.steps)
+        log = api.prepare(api.read(path, self.reader.reading), self.reader.steps)
         if self.reader.reading.guess:
             for text in (*log.notes, *log.warnings):
                 self.note(text)

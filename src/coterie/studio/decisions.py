@@ -18,14 +18,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from coterie import jobs, verbs
+from coterie import api, jobs
 from coterie.core.files import home_of
 from coterie.core.log import Log, Release
 from coterie.core.row_digest import digest_of_rows
 from coterie.core.scratch import Scratch
 from coterie.core.threads import Counted, share_of, stage_of
 from coterie.errors import BrokenPromiseError, InputError
-from coterie.measuring import report_files
+from coterie.jobs import report_files
 from coterie.reading.places import is_elsewhere
 from coterie.reports.about import read_about
 from coterie.reports.decision import Sheet
@@ -71,7 +71,7 @@ def decide(
         out, record = made / f"{RELEASE}.{kind}", (made if keep_record else hidden.path) / RECORD
         tell(_SAID["write"], 0.1)
         warning = "" if book is None else book.warning(release, log.digest)
-        digest = verbs.write(warned(release, warning), out, record=record)
+        digest = api.write(warned(release, warning), out, record=record)
         notes = [*release.warnings, *filter(None, [warning]), *for_the_operator(release)]
         (made / ABOUT).write_text(_about(about), encoding="utf-8")
         sheet = _report(source, made, out, record, tell, notes)
@@ -156,8 +156,8 @@ def book_of(source: Source, *, needed: bool) -> History | None:
 def _checked_again(bench: Bench, number: int, log: Log) -> Release:
     """The release that was tried, as it lies on disk, once its rows and its promise were checked anew."""
     path, record = bench.tried(number)
-    release = verbs.load_release(path, record)
-    verdict = verbs.verify(path, log, record=release.record)
+    release = api.load_release(path, record)
+    verdict = api.verify(path, log, record=release.record)
     if verdict.exit_code:
         raise BrokenPromiseError("The release that was tried does not keep its promise, so nothing was written.")
     shape = release.log.shape

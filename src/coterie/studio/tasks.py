@@ -16,7 +16,7 @@ from typing import Any
 
 import polars as pl
 
-from coterie import jobs, measures, verbs
+from coterie import api, jobs, measures
 from coterie.core import registry
 from coterie.core.files import expand
 from coterie.core.log import Log, Release
@@ -61,7 +61,7 @@ class Bench:
     log: tuple[object, Log, Log] | None = None
     """The log that was read last: which one, as it was read, and prepared."""
     view: tuple[object, LogView] | None = None
-    learnt: tuple[object, verbs.Learnt] | None = None
+    learnt: tuple[object, api.Learnt] | None = None
     tables: tuple[object, Comparison] | None = None
     """What measures computed about the release that was looked at last."""
 
@@ -72,8 +72,8 @@ class Bench:
             self.log = self.view = self.learnt = self.tables = None
             tell(STAGES["read"])
             steps = parse_steps(source.prepare)
-            as_read = verbs.read(list(source.paths), source.reading)
-            self.log = (source.key, as_read, verbs.prepare(as_read, steps))
+            as_read = api.read(list(source.paths), source.reading)
+            self.log = (source.key, as_read, api.prepare(as_read, steps))
         return self.log[1:]
 
     def seed(self, source: Source) -> int:
@@ -83,7 +83,7 @@ class Bench:
     def log_view(self, source: Source) -> LogView:
         """The log in counts."""
         if self.view is None or self.view[0] != source.key:
-            self.view = (source.key, verbs.log_view(self.read(source)[1]))
+            self.view = (source.key, api.log_view(self.read(source)[1]))
         return self.view[1]
 
     def tried(self, number: int) -> tuple[Path, Path]:
@@ -250,9 +250,9 @@ def attempt(bench: Bench, tell: Told, source: Source, number: int, method: str, 
     release = _release(bench, source, log, chosen, progress)
     path, record = bench.tried(number)
     tell(STAGES["write"], 0.6)
-    verbs.write(release, path, record=record, force=True)
+    api.write(release, path, record=record, force=True)
     bench.tables = None
-    kept = verbs.load_release(path, record)
+    kept = api.load_release(path, record)
     quick = quick_measures()
     view = _view(bench, source, number, kept, quick, lambda name, share: tell(name, 0.65 + 0.3 * share))
     tell("Looking for personal data that is left", 0.96)
@@ -283,8 +283,8 @@ def _release(bench: Bench, source: Source, log: Log, method: Method, progress: T
     """The release of a method; what does not depend on its late parameters is learnt once."""
     key = (source.key, repr(early_params(method)))
     if bench.learnt is None or bench.learnt[0] != key:
-        bench.learnt = (key, verbs.learn(log, [method], progress=progress))
-    return verbs.anonymize_prepared(log, method, learnt=bench.learnt[1], progress=progress)
+        bench.learnt = (key, api.learn(log, [method], progress=progress))
+    return api.anonymize_prepared(log, method, learnt=bench.learnt[1], progress=progress)
 
 
 def _personal(log: Log) -> list[Any]:
@@ -317,7 +317,7 @@ def _view(bench: Bench, source: Source, key: object, release: Release, names: li
         seed = bench.seed(source)
         bench.tables = (key, Comparison.of(log, release, seed=seed, show_values=False, as_read=as_read))
     comparison = bench.tables[1]
-    view = verbs.release_view(log, release, names=[])
+    view = api.release_view(log, release, names=[])
     scores, left_out = view.scores.drop("label", strict=False), dict[str, str]()
     for place, name in enumerate(names):
         tell(f"Measuring: {name.replace('_', ' ')}", place / len(names))
@@ -334,7 +334,7 @@ def attack(bench: Bench, tell: Told, source: Source, number: int, method: str, t
     All as a report does it, so that the report of a decision has the same figures.
     """
     _, log = bench.read(source, tell)
-    release = verbs.load_release(*bench.tried(number))
+    release = api.load_release(*bench.tried(number))
     # With those that the first page of a report cannot do without, or it would recommend something else.
     names = list(dict.fromkeys([*attacking_measures(), *quick_measures(), *measures.on_sheet()]))
     baseline = baseline_of(method_of(method, typed))
@@ -344,7 +344,7 @@ def attack(bench: Bench, tell: Told, source: Source, number: int, method: str, t
     if baseline is not None:
         tell("Making random groups of the same size, to compare with", 0.5)
         seed = None if release.record is None else release.record.run["seed"]
-        at_random = verbs.anonymize_prepared(log, baseline, seed=seed)  # never written
+        at_random = api.anonymize_prepared(log, baseline, seed=seed)  # never written
         random = _view(bench, source, (number, "random"), at_random, names,
                        lambda name, share: tell(f"Random groups. {name}", 0.5 + share / 2))  # fmt: skip
         bench.tables = None

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from coterie import __version__, verbs
+from coterie import __version__, api
 from coterie.core import registry
 from coterie.core.files import every_file
 from coterie.core.log import Log
@@ -36,7 +36,7 @@ def made(study: Study, cell: Cell) -> Any:
 
 def read_log(study: Study) -> tuple[Log, dict[str, Log]]:
     """The log and, where it is split, what measures get of the rest: what came later, or public documents."""
-    log = verbs.prepare(verbs.read(study.sources, study.read), study.prepare.steps)
+    log = api.prepare(api.read(study.sources, study.read), study.prepare.steps)
     given: dict[str, Log] = {}
     if study.prepare.split == "halves":
         log, given["public"] = halves(log)

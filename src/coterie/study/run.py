@@ -24,7 +24,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from coterie import jobs, measures, verbs
+from coterie import api, jobs, measures
 from coterie.core import registry
 from coterie.core.declared import Declared, DeclaredFile, Scalar, json_bytes, json_file
 from coterie.core.log import Log
@@ -144,7 +144,7 @@ def _compute_missing(study: Study, files: _Results, progress: Callable[[str, boo
 
 def _prepared(log: Log, cell: Cell) -> Log:
     """A log with the steps that are for this cell alone."""
-    return verbs.prepare(log, cell.steps) if cell.steps else log
+    return api.prepare(log, cell.steps) if cell.steps else log
 
 
 def _seed_of(seed: int | None, method: Method, log: Log) -> int | None:

@@ -9,7 +9,7 @@ from types import ModuleType
 
 import polars as pl
 
-from coterie import verbs
+from coterie import api
 from coterie.core import registry
 from coterie.core.log import Log
 from coterie.core.shapes import NORMAL
@@ -33,9 +33,9 @@ def check_format(name: str | ModuleType, sample: str | None = None) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "sample"
         path.write_bytes(sample.encode(encoding))
-        expected = _rows(verbs.read(path, format=name))
+        expected = _rows(api.read(path, format=name))
         assert expected.height, "the sample has rows"
-        assert _rows(verbs.read(path)).equals(expected), "sniffed or named, the same rows"
+        assert _rows(api.read(path)).equals(expected), "sniffed or named, the same rows"
         _reads_variants(path, sample, encoding, name, expected)
         _survives_junk(path, name, getattr(module, "any_text", False))
 
@@ -55,12 +55,12 @@ def _reads_variants(path: Path, sample: str, encoding: str, name: str, expected:
     }
     for what, data in variants.items():
         path.write_bytes(data)
-        assert _rows(verbs.read(path, format=name)).equals(expected), what
+        assert _rows(api.read(path, format=name)).equals(expected), what
     path.write_bytes(sample.encode(encoding))
     second = path.with_name("second")
     second.write_bytes(path.read_bytes())
     # A document that stands in both files is a fault of the files, not of the format.
-    logs = (verbs.read(paths, format=name, allow_bad=True) for paths in ([path], [path, second]))
+    logs = (api.read(paths, format=name, allow_bad=True) for paths in ([path], [path, second]))
     once, twice = (log.history[0].counts["lines"] for log in logs)
     assert twice >= 2 * once, "two files are read one after the other"
 
@@ -70,7 +70,7 @@ def _survives_junk(path: Path, name: str, any_text: bool) -> None:
     for junk in (b"", b"\n\n", b"\x00\xff\xfe" * 50, b"\x1f\x8b\x08", *texts):
         path.write_bytes(junk)
         try:
-            log = verbs.read(path, format=name)
+            log = api.read(path, format=name)
             log.frame.collect()
         except CoterieError:
             continue

@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from coterie import measures, verbs
+from coterie import api, measures
 from coterie.core import registry
 from coterie.core.log import Log, Release
 from coterie.core.shapes import TERMS
@@ -71,12 +71,12 @@ def _scores(name: str, log: Log, release: Release) -> pl.DataFrame:
     labels = queries.with_columns(pl.Series("sensitive", ["yes", "no"] * queries.height).head(queries.height))
     strangers = _of_strangers(log)
     rows = [*[log.frame] * 4, _of_the_next(log), strangers]  # enough of it, something new, and other people
-    later, second = replace(log, frame=pl.concat(rows)), verbs.anonymize_prepared(log, _another(log), seed=3)
+    later, second = replace(log, frame=pl.concat(rows)), api.anonymize_prepared(log, _another(log), seed=3)
     given: dict[str, Any] = {"labels": labels, "later": later, "second": second}
     given["outsiders"] = replace(log, frame=strangers)
     if log.shape is TERMS:
         given |= {"topics": _topics(log), "public": replace(log, frame=_of_the_next(log))}
-    return verbs.measure(log, release, [name], seed=5, **given)
+    return api.measure(log, release, [name], seed=5, **given)
 
 
 def _another(log: Log) -> Any:
@@ -117,7 +117,7 @@ def _examined(name: str) -> tuple[Log, Release]:
         (terms_log(), MicroaggregateDocuments(k=3)),
     )
     for log, method in examined:
-        release = verbs.anonymize_prepared(log, method, seed=3)
+        release = api.anonymize_prepared(log, method, seed=3)
         with suppress(NotApplicableError):
             _scores(name, log, release)
             return log, release
@@ -133,7 +133,7 @@ def _shows_nothing(log: Log, rows: list[tuple[object, ...]]) -> None:
 
 
 def _survives_an_empty_release(name: str, log: Log) -> None:
-    release: Release = verbs.anonymize_prepared(log, _another(log) if log.shape is TERMS else SuppressRare(k=6), seed=3)
+    release: Release = api.anonymize_prepared(log, _another(log) if log.shape is TERMS else SuppressRare(k=6), seed=3)
     empty = replace(release, log=replace(release.log, frame=release.log.frame.clear()))
     assert empty.record is not None
     rows = empty.record.rows

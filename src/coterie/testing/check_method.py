@@ -14,7 +14,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 import numpy as np
 import polars as pl
 
-from coterie import verbs
+from coterie import api
 from coterie.core import registry
 from coterie.core.log import Log, Release
 from coterie.core.params import Choice, Range, Rule, params_of
@@ -56,7 +56,7 @@ def check_method(
             continue
         log = _LOGS[shape.name]()
         method = cls(**given)
-        release = verbs.anonymize_prepared(log, method, seed=_SEED if is_seeded(method) else None)
+        release = api.anonymize_prepared(log, method, seed=_SEED if is_seeded(method) else None)
         _has_the_shape_it_gives(log, method, release)
         _names_no_original(log, release)
         if not is_seeded(method):
@@ -108,7 +108,7 @@ def _keeps_its_word_with_other_parameters(cls: Any, given: Mapping[str, Any], wi
 def _released(log: Log, method: Any) -> Release | None:
     """A release; None where parameters do not suit the log, or something is not installed."""
     try:
-        return verbs.anonymize_prepared(log, method, seed=_SEED)
+        return api.anonymize_prepared(log, method, seed=_SEED)
     except BrokenPromiseError as error:
         raise AssertionError(
             f"the promise holds on a log of thirty people, where rows of nobody would tip the scale: {method}. {error}"
@@ -121,7 +121,7 @@ def _is_settled(log: Log, method: Any, release: Release) -> None:
     """Rows in another order, and in blocks, give the same release; where they do not, say which of the two it is."""
 
     def same(frame: pl.LazyFrame, blocks: int) -> bool:
-        again = verbs.anonymize_prepared(replace(log, frame=frame), method, seed=_SEED, blocks=blocks, record=False)
+        again = api.anonymize_prepared(replace(log, frame=frame), method, seed=_SEED, blocks=blocks, record=False)
         return again.to_polars().equals(release.to_polars())
 
     shuffled = log.frame.collect().sample(fraction=1, shuffle=True, seed=1)
@@ -249,7 +249,7 @@ def _names_no_original(log: Log, release: Release) -> None:
 
 def _leaves_the_input_alone(log: Log, method: Any) -> None:
     before = log.frame.collect()
-    verbs.anonymize_prepared(log, method, seed=_SEED)
+    api.anonymize_prepared(log, method, seed=_SEED)
     assert log.frame.collect().equals(before), "the input is untouched"
 
 
@@ -257,7 +257,7 @@ def _depends_on_nothing_but_values(log: Log, method: Any, release: Release) -> N
     expected = release.to_polars()
 
     def rows(frame: pl.LazyFrame, blocks: int = 1) -> pl.DataFrame:
-        return verbs.anonymize_prepared(replace(log, frame=frame), method, seed=_SEED, blocks=blocks).to_polars()
+        return api.anonymize_prepared(replace(log, frame=frame), method, seed=_SEED, blocks=blocks).to_polars()
 
     assert rows(log.frame).equals(expected), "the same seed gives the same release"
     assert rows(log.frame, blocks=7).equals(expected), "engine blocks never change the answer"
@@ -282,7 +282,7 @@ def _gives_the_same_elsewhere(log: Log, method: Any, release: Release) -> None:
         return
     for cut in (1, 2):
         engine = Scattered(cut)
-        there = verbs.anonymize_prepared(replace(log, frame=engine.keep(log.frame), engine=engine), method, seed=_SEED)
+        there = api.anonymize_prepared(replace(log, frame=engine.keep(log.frame), engine=engine), method, seed=_SEED)
         assert there.to_polars().equals(release.to_polars()), "where rows are never changes the answer"
         assert [check.text for check in there.checks] == [check.text for check in release.checks], (
             "where rows are never changes what judges see"
@@ -294,7 +294,7 @@ def _gives_the_same_elsewhere(log: Log, method: Any, release: Release) -> None:
 
 def _takes_no_seed(log: Log, method: Any) -> None:
     try:
-        verbs.anonymize_prepared(log, method, seed=_SEED)
+        api.anonymize_prepared(log, method, seed=_SEED)
     except ParameterError:
         return
     raise AssertionError("noise that carries a promise takes no seed")
@@ -342,7 +342,7 @@ def _has_decided_all_in_its_plan(log: Log, method: Any, release: Release) -> Non
     plan = method.plan(learn(method, log, run), log, run)
 
     def rows(given: Plan) -> pl.DataFrame:
-        run = Run(seed=_SEED, engine=Local(), naming=partial(verbs.naming_of, log, method))
+        run = Run(seed=_SEED, engine=Local(), naming=partial(api.naming_of, log, method))
         draft = method.release(log, given, run)
         shape = release.log.shape
         whole_seconds = pl.col(pl.Datetime).dt.truncate("1s")
@@ -383,7 +383,7 @@ def _refuses_small_logs(log: Log, method: Any) -> None:
         small["fewer users than k"] = log.frame.filter(subject.is_in(names[: k - 1].to_list()))
     for what, frame in small.items():
         try:
-            verbs.anonymize_prepared(replace(log, frame=frame), method, seed=_SEED)
+            api.anonymize_prepared(replace(log, frame=frame), method, seed=_SEED)
         except CoterieError:
             continue
         raise AssertionError(f"{what} was not refused")
@@ -397,8 +397,8 @@ def _learns_what_serves_every_late_value(log: Log, method: Any, release: Release
         value = asdict(method)[param.name]
         for other in (value - 1, value + 1):
             if param.rule.accepts(other, param.kind):
-                learnt = verbs.learn(log, [replace(method, **{param.name: other}), method], seed=_SEED)
-                rows = verbs.anonymize_prepared(log, method, seed=_SEED, learnt=learnt).to_polars()
+                learnt = api.learn(log, [replace(method, **{param.name: other}), method], seed=_SEED)
+                rows = api.anonymize_prepared(log, method, seed=_SEED, learnt=learnt).to_polars()
                 assert rows.equals(release.to_polars()), (
                     f"what is learnt does not depend on {param.name}, which is Late"
                 )
@@ -411,7 +411,7 @@ def _has_a_baseline_like_itself(log: Log, method: Any, release: Release) -> None
         return
     assert type(baseline) is type(method), "the baseline is the same method with random groups"
     assert baseline_of(baseline) is None, "the baseline has no baseline"
-    random = verbs.anonymize_prepared(log, baseline, seed=_SEED)
+    random = api.anonymize_prepared(log, baseline, seed=_SEED)
     assert random.promises == release.promises, "the baseline promises the same"
 
 
@@ -423,7 +423,7 @@ def _keeps_groups_together(log: Log, method: Any, release: Release) -> None:
     if before.is_empty():
         return
     for k in (asdict(method)[_K], before.height):
-        second = verbs.anonymize_prepared(log, replace(method, k=k), seed=_SEED, groups_of=release.record)
+        second = api.anonymize_prepared(log, replace(method, k=k), seed=_SEED, groups_of=release.record)
         assert second.record is not None
         after = second.record.subjects.drop_nulls("group").collect()
         assert after.group_by("group").len()["len"].min() >= k, "earlier groups are joined until they have k members"  # type: ignore[operator]

@@ -36,7 +36,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from coterie import verbs
+from coterie import api
 from coterie.core.arrays import Flags, Floats
 from coterie.core.plan import learn
 from coterie.core.run import Run
@@ -247,7 +247,7 @@ def _figures(method: Any, scene: Scene, copies: int, *, one: bool = False) -> Fi
     rows = scene.log(copies, one=one)
     if rows.is_empty():
         return {"released": np.zeros(copies)}
-    log = verbs.log(rows)
+    log = api.log(rows)
     run = Run(engine=Local())
     published = method.plan(learn(method, log, run), log, run).table.collect()
     published = published.filter(pl.col(COUNTS.item).str.slice(9, 1) != _OWN)

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import coterie
-from coterie import verbs
+from coterie import api
 from coterie.apply import phrases
 from coterie.errors import InputError, ParameterError
 from coterie.methods.concept_microaggregate import ConceptMicroaggregate
@@ -23,7 +23,7 @@ def _log(rows):
 
 def test_phrases_are_the_default_of_interests_and_m_is_k():
     method = InterestMicroaggregate(k=3)
-    release = verbs.anonymize_prepared(queries_log(), method, seed=1)
+    release = api.anonymize_prepared(queries_log(), method, seed=1)
     assert release.promises[1] == PhraseUsers(m=3)
     assert release.promises[0].phrases
     assert InterestMicroaggregate(k=3, phrase_users=2).promises(_facts(9))[1] == PhraseUsers(m=2)
@@ -60,7 +60,7 @@ def test_the_number_of_users_is_a_whole_number_or_k(wrong):
 
 def test_more_users_than_there_are_cannot_have_a_phrase():
     with pytest.raises(InputError, match="Phrases of 20 users need at least 20 users"):
-        verbs.anonymize_prepared(queries_log(), InterestMicroaggregate(k=2, phrase_users=20))
+        api.anonymize_prepared(queries_log(), InterestMicroaggregate(k=2, phrase_users=20))
 
 
 ALIKE = [(user, f"red rose {user}") for user in "abcd"]
@@ -68,7 +68,7 @@ ALIKE = [(user, f"red rose {user}") for user in "abcd"]
 
 def test_who_is_in_a_group_without_phrases_is_not_released_and_this_is_said():
     rows = [*ALIKE, *((user, f"own{user} word{user}") for user in "efgh")]
-    release = verbs.anonymize_prepared(_log(rows), InterestMicroaggregate(k=4, phrase_users=2), seed=1)
+    release = api.anonymize_prepared(_log(rows), InterestMicroaggregate(k=4, phrase_users=2), seed=1)
     assert release.to_polars()["query"].unique().to_list() == ["red rose"]
     subjects = release.record.subjects.collect()
     assert subjects.filter(pl.col("released").is_null())["original"].to_list() == list("efgh")
@@ -77,7 +77,7 @@ def test_who_is_in_a_group_without_phrases_is_not_released_and_this_is_said():
 
 def test_a_profile_needs_two_members_who_give_something():
     rows = [("a", "red rose"), ("b", "x"), ("c", "y"), ("d", "red rose"), ("e", "red rose z"), ("f", "red rose")]
-    release = verbs.anonymize_prepared(
+    release = api.anonymize_prepared(
         _log(rows), Microaggregate(k=3, publish="phrases", phrase_users=2, attrs="drop"), seed=3
     )
     names = release.record.subjects.collect()
@@ -87,12 +87,12 @@ def test_a_profile_needs_two_members_who_give_something():
 
 
 def test_it_is_said_how_much_is_kept_and_what_keeps_more():
-    release = verbs.anonymize_prepared(_log(ALIKE), InterestMicroaggregate(k=4), seed=1)
+    release = api.anonymize_prepared(_log(ALIKE), InterestMicroaggregate(k=4), seed=1)
     assert (
         "100 % of all rows have a phrase that 4 users have, and 67 % of all words stand in one" in release.warnings[0]
     )
     assert any(warning.startswith("phrase_users = 3 keeps more") for warning in release.warnings)
-    fewer = verbs.anonymize_prepared(_log(ALIKE), InterestMicroaggregate(k=4, phrase_users=3), seed=1)
+    fewer = api.anonymize_prepared(_log(ALIKE), InterestMicroaggregate(k=4, phrase_users=3), seed=1)
     assert not any("keeps more" in warning for warning in fewer.warnings)
 
 
@@ -100,7 +100,7 @@ def test_stop_words_are_those_of_the_language():
     rows = [(user, f"x{user} der hund {user}y") for user in "abcd"]
     texts = {
         spoken: set(
-            verbs.anonymize_prepared(_log(rows), InterestMicroaggregate(k=4, language=spoken), seed=1).to_polars()[
+            api.anonymize_prepared(_log(rows), InterestMicroaggregate(k=4, language=spoken), seed=1).to_polars()[
                 "query"
             ]
         )
@@ -111,27 +111,26 @@ def test_stop_words_are_those_of_the_language():
 
 def test_codes_without_meaning_stop_nothing():
     rows = [*ALIKE, ("a", "red\ufdd0rose"), ("b", "手機"), ("c", "\ufffe")]
-    release = verbs.anonymize_prepared(coterie.prepare(_log(rows)), InterestMicroaggregate(k=4), seed=1)
+    release = api.anonymize_prepared(coterie.prepare(_log(rows)), InterestMicroaggregate(k=4), seed=1)
     assert set(release.to_polars()["query"]) == {"red rose"}
     with pytest.raises(InputError, match="normalize removes it"):
-        verbs.anonymize_prepared(_log(rows), InterestMicroaggregate(k=4), seed=1)
+        api.anonymize_prepared(_log(rows), InterestMicroaggregate(k=4), seed=1)
 
 
 def test_a_second_release_wants_everybody_of_the_groups(tmp_path):
     rows = [*ALIKE, ("e", "x@y.org"), ("f", "red rose f")]
     pl.DataFrame(rows, schema=["user", "query"], orient="row").write_csv(tmp_path / "log.csv")
     log = coterie.read(tmp_path / "log.csv")
-    first = verbs.anonymize_prepared(coterie.prepare(log), Microaggregate(k=3), seed=1)
+    first = api.anonymize_prepared(coterie.prepare(log), Microaggregate(k=3), seed=1)
     scrubbed = coterie.prepare(log, ["normalize", "drop_empty", "scrub"])
     with pytest.raises(InputError, match="1 users of the earlier groups have no rows left"):
-        verbs.anonymize_prepared(scrubbed, Microaggregate(k=3), seed=2, groups_of=first.record)
+        api.anonymize_prepared(scrubbed, Microaggregate(k=3), seed=2, groups_of=first.record)
 
 
 def test_blocks_and_threads_change_nothing():
     log = coterie.prepare(coterie.read("synth:users=60,seed=3"))
     one, many = (
-        verbs.anonymize_prepared(log, InterestMicroaggregate(k=3), seed=5, blocks=blocks).to_polars()
-        for blocks in (1, 7)
+        api.anonymize_prepared(log, InterestMicroaggregate(k=3), seed=5, blocks=blocks).to_polars() for blocks in (1, 7)
     )
     assert one.equals(many)
 

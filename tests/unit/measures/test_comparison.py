@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import coterie
-from coterie import measures, verbs
+from coterie import api, measures
 from coterie.core import registry
 from coterie.core.scores import Figure, Score
 from coterie.errors import InputError, MissingError, NotApplicableError, ParameterError
@@ -26,7 +26,7 @@ def log():
 
 @pytest.fixture
 def release(log):
-    return verbs.anonymize_prepared(log, SuppressRare(k=3), seed=1)
+    return api.anonymize_prepared(log, SuppressRare(k=3), seed=1)
 
 
 def untouchable(log):
@@ -92,7 +92,7 @@ def test_needs_are_checked_before_the_measure_runs(log, release, monkeypatch):
     with pytest.raises(MissingError, match="record=DIR"):
         coterie.measure(log, replace(release, record=None), ["theirs"])
     own_measure(monkeypatch, needs=frozenset({"text"}), figures=(), measure=measure)
-    concepts = verbs.anonymize_prepared(log, Generalize(k=2), seed=1)
+    concepts = api.anonymize_prepared(log, Generalize(k=2), seed=1)
     with pytest.raises(NotApplicableError, match="concepts in place of queries"):
         coterie.measure(log, concepts, ["theirs"])
 
@@ -129,9 +129,9 @@ def test_figures_of_third_parties_stand_after_ours(monkeypatch):
 @pytest.mark.parametrize("method", [SuppressRare(k=3), Microaggregate(k=3)], ids=["queries", "profiles"])
 def test_without_a_record_another_log_is_refused(method, tmp_path):
     log = coterie.prepare(coterie.read("synth:users=60,seed=7"))
-    release = verbs.anonymize_prepared(log, method, seed=1)
+    release = api.anonymize_prepared(log, method, seed=1)
     coterie.write(release, tmp_path / "safe.tsv")
-    loaded = coterie.verbs.load_release(tmp_path / "safe.tsv")
+    loaded = coterie.api.load_release(tmp_path / "safe.tsv")
     assert coterie.measure(log, loaded, ["frequency"]).height
     other = coterie.read("synth:users=60,seed=8")
     with pytest.raises(InputError, match=r"different values of 'query' in the release .* from another log"):
@@ -148,8 +148,8 @@ def test_without_a_record_another_log_is_refused(method, tmp_path):
 def test_rows_that_are_kept_are_counted(tmp_path):
     """Three people typed it, the release says it four times."""
     table = pl.DataFrame({"user": ["1", "2", "3", "3"], "query": "tea"})
-    coterie.write(verbs.anonymize_prepared(coterie.log(table), SuppressRare(k=3)), tmp_path / "safe.tsv")
-    loaded = coterie.verbs.load_release(tmp_path / "safe.tsv")
+    coterie.write(api.anonymize_prepared(coterie.log(table), SuppressRare(k=3)), tmp_path / "safe.tsv")
+    loaded = coterie.api.load_release(tmp_path / "safe.tsv")
     assert coterie.measure(coterie.log(table), loaded, ["frequency"]).height
     with pytest.raises(InputError, match="not as often"):
         coterie.measure(coterie.log(table.head(3)), loaded, ["frequency"])
@@ -157,14 +157,14 @@ def test_rows_that_are_kept_are_counted(tmp_path):
 
 def test_concepts_are_not_looked_for_in_the_original(tmp_path):
     log = coterie.prepare(coterie.read("synth:users=60,seed=7"))
-    coterie.write(verbs.anonymize_prepared(log, Generalize(k=3), seed=1), tmp_path / "safe.tsv")
-    assert coterie.measure(log, coterie.verbs.load_release(tmp_path / "safe.tsv")).height
+    coterie.write(api.anonymize_prepared(log, Generalize(k=3), seed=1), tmp_path / "safe.tsv")
+    assert coterie.measure(log, coterie.api.load_release(tmp_path / "safe.tsv")).height
 
 
 @pytest.mark.parametrize("name", registry.names("measures"))
 def test_measures_look_at_documents_or_say_why_not(name):
     log = terms_log()
-    release = verbs.anonymize_prepared(log, MicroaggregateDocuments(k=3), seed=1)
+    release = api.anonymize_prepared(log, MicroaggregateDocuments(k=3), seed=1)
     try:
         assert coterie.measure(log, release, [name], seed=1).height
     except NotApplicableError as error:

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import coterie
-from coterie import verbs
+from coterie import api
 from coterie.measures.utility.information_loss import _of_users, loss
 from coterie.methods.private_counts import PrivateCounts
 from coterie.methods.suppress_rare import SuppressRare
@@ -48,7 +48,7 @@ def test_mass_of_counts_looks_at_what_is_named_not_at_the_counts():
     rows = [(f"u{n}", "tea") for n in range(300)] + [("u1", "pot")] * 3
     log = coterie.log(pl.DataFrame(rows, schema=["user", "query"], orient="row"))
     for counts in (0.0, 0.2):
-        release = verbs.anonymize_prepared(log, PrivateCounts(epsilon=4.0, delta=1e-6, counts=counts))
+        release = api.anonymize_prepared(log, PrivateCounts(epsilon=4.0, delta=1e-6, counts=counts))
         scores = _scores((log, release), "mass")
         assert scores["queries"] == pytest.approx(50)
         assert scores["rows"] == pytest.approx(100 * 300 / 303)

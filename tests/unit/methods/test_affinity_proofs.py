@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import coterie
-from coterie import verbs
+from coterie import api
 from coterie.core.promise import Case
 from coterie.errors import BrokenPromiseError, InputError, ParameterError
 from coterie.methods.affinity import Affinity
@@ -44,9 +44,9 @@ def test_the_cases_are_what_they_say():
 def test_degrees_serve_every_k():
     degree = plain.degrees(ROWS)
     log, methods = affine_log(), [Affinity(k=k) for k in (2, 3, 5, 8)]
-    learnt = verbs.learn(log, methods, seed=1)
+    learnt = api.learn(log, methods, seed=1)
     for k, method in zip((2, 3, 5, 8), methods, strict=True):
-        release = verbs.anonymize_prepared(log, method, seed=1, learnt=learnt)
+        release = api.anonymize_prepared(log, method, seed=1, learnt=learnt)
         assert set(release.to_polars()["query"]) == {query for query, number in degree.items() if number >= k}
 
 
@@ -57,9 +57,9 @@ def test_one_plan_serves_several_k(monkeypatch):
     original = module.affinity
     monkeypatch.setattr(module, "affinity", lambda *given: calls.append(1) or original(*given))
     log, methods = affine_log(), [Affinity(k=k) for k in (2, 3, 5)]
-    learnt = verbs.learn(log, methods, seed=1)
+    learnt = api.learn(log, methods, seed=1)
     for method in methods:
-        verbs.anonymize_prepared(log, method, seed=1, learnt=learnt)
+        api.anonymize_prepared(log, method, seed=1, learnt=learnt)
     assert len(calls) == 1
     coterie.anonymize(log, Affinity(k=3), seed=1)
     assert len(calls) == 2

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 import coterie
-from coterie import verbs
+from coterie import api
 from coterie.errors import InputError, ParameterError
 from coterie.methods.private_counts import PrivateCounts
 
@@ -59,7 +59,7 @@ def test_other_mechanisms_choose_items_only(params):
 def test_what_many_typed_is_released_and_what_one_typed_is_not(params):
     queries = COMMON if params.get("queries_per_user") != 1 else COMMON[:1]
     rows = [*crowd(queries=queries), *[("u1", f"my own secret {n}") for n in range(50)]]
-    release = verbs.anonymize_prepared(log_of(rows), PrivateCounts(epsilon=4.0, delta=DELTA, **params))
+    release = api.anonymize_prepared(log_of(rows), PrivateCounts(epsilon=4.0, delta=DELTA, **params))
     assert sorted(release.to_polars()["item"]) == queries
     assert release.verdict.exit_code == 0
 
@@ -68,11 +68,11 @@ def test_fewer_than_k_users_are_never_enough():
     log = log_of([*crowd(8, ["few"]), *crowd()])
     method = PrivateCounts(epsilon=20.0, delta=1e-3, k=9, counts=0.0)
     for _ in range(5):
-        assert "few" not in verbs.anonymize_prepared(log, method).to_polars()["item"].to_list()
+        assert "few" not in api.anonymize_prepared(log, method).to_polars()["item"].to_list()
 
 
 def test_counts_are_near_the_number_of_users_and_inside_their_interval():
-    release = verbs.anonymize_prepared(log_of(crowd()), PrivateCounts(epsilon=4.0, delta=DELTA)).to_polars()
+    release = api.anonymize_prepared(log_of(crowd()), PrivateCounts(epsilon=4.0, delta=DELTA)).to_polars()
     assert release.height == 2
     for row in release.to_dicts():
         assert row["low"] <= row["count"] <= row["high"]
@@ -81,7 +81,7 @@ def test_counts_are_near_the_number_of_users_and_inside_their_interval():
 
 def test_a_user_counts_for_few_items_only():
     rows = [(f"u{n}", f"common {i}") for n in range(400) for i in range(20)]
-    release = verbs.anonymize_prepared(log_of(rows), PrivateCounts(epsilon=8.0, delta=1e-4, count_items=2)).to_polars()
+    release = api.anonymize_prepared(log_of(rows), PrivateCounts(epsilon=8.0, delta=1e-4, count_items=2)).to_polars()
     assert release.height > 10
     assert release["count"].mean() < 200
 
@@ -89,15 +89,15 @@ def test_a_user_counts_for_few_items_only():
 def test_there_is_no_seed_and_two_releases_differ():
     log, method = log_of(crowd()), PrivateCounts(epsilon=4.0, delta=DELTA)
     with pytest.raises(ParameterError, match="takes no seed"):
-        verbs.anonymize_prepared(log, method, seed=1)
-    counts = {tuple(verbs.anonymize_prepared(log, method).to_polars()["count"]) for _ in range(4)}
+        api.anonymize_prepared(log, method, seed=1)
+    counts = {tuple(api.anonymize_prepared(log, method).to_polars()["count"]) for _ in range(4)}
     assert len(counts) > 1
 
 
 def test_phrases_are_made_of_released_words():
     rows = [(f"u{n}", "cheap flights to rome") for n in range(900)]
     method = PrivateCounts(epsilon=8.0, delta=1e-4, items="phrases", counts=0.0)
-    release = verbs.anonymize_prepared(log_of(rows), method).to_polars()
+    release = api.anonymize_prepared(log_of(rows), method).to_polars()
     words = set(release.filter(pl.col("table") == "words")["item"])
     phrases = release.filter(pl.col("table") == "phrases")["item"].to_list()
     assert words == {"cheap", "flights", "to", "rome"}
@@ -111,7 +111,7 @@ def test_clicks_and_days():
         {"user": [f"u{n}" for n in range(900)], "query": ["maps"] * 900, "url": ["maps.example"] * 900}
     ).with_columns(pl.lit("2006-03-02 10:00:00").str.to_datetime().alias("time"))
     method = PrivateCounts(epsilon=12.0, delta=1e-4, items="clicks", days="2006-03-01..2006-03-03")
-    release = verbs.anonymize_prepared(coterie.log(frame), method).to_polars()
+    release = api.anonymize_prepared(coterie.log(frame), method).to_polars()
     assert release.filter(pl.col("table") == "clicks").select("item", "detail").rows() == [("maps", "maps.example")]
     by_day = release.filter(pl.col("table") == "days")
     assert by_day["detail"].to_list() == ["2006-03-01", "2006-03-02", "2006-03-03"]
@@ -123,7 +123,7 @@ def test_words_by_day_are_counted_inside_queries():
         pl.lit("2006-03-02 10:00:00").str.to_datetime().alias("time")
     )
     method = PrivateCounts(epsilon=12.0, delta=1e-4, items="words", days="2006-03-02..2006-03-02")
-    release = verbs.anonymize_prepared(coterie.log(frame), method).to_polars()
+    release = api.anonymize_prepared(coterie.log(frame), method).to_polars()
     by_day = release.filter(pl.col("table") == "days")
     assert by_day["item"].to_list() == ["car", "red"]
     assert by_day["count"].min() > 800
@@ -131,13 +131,13 @@ def test_words_by_day_are_counted_inside_queries():
 
 def test_words_are_cut_by_any_white_space():
     rows = [(f"u{n}", "red\u00a0car") for n in range(900)]
-    release = verbs.anonymize_prepared(log_of(rows), PrivateCounts(epsilon=6.0, delta=DELTA, items="words"))
+    release = api.anonymize_prepared(log_of(rows), PrivateCounts(epsilon=6.0, delta=DELTA, items="words"))
     assert release.to_polars()["item"].to_list() == ["car", "red"]
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 0.01), (3.0, 0.09), (5.0, 1 / 730), (20.0, 0.01)])
 def test_the_accounts_of_a_large_delta_are_in_order(epsilon, delta):
-    release = verbs.anonymize_prepared(log_of(crowd(50)), PrivateCounts(epsilon=epsilon, delta=delta))
+    release = api.anonymize_prepared(log_of(crowd(50)), PrivateCounts(epsilon=epsilon, delta=delta))
     assert release.verdict.exit_code == 0
 
 
@@ -149,8 +149,8 @@ def test_an_epsilon_that_promises_nothing_is_refused():
 def test_a_step_that_lets_one_user_push_out_another_is_refused():
     sampled = coterie.prepare(log_of(crowd()), ["normalize", "sample(subjects=5)"])
     with pytest.raises(ParameterError, match="prepare step sample"):
-        verbs.anonymize_prepared(sampled, PrivateCounts(delta=DELTA))
-    verbs.anonymize_prepared(
+        api.anonymize_prepared(sampled, PrivateCounts(delta=DELTA))
+    api.anonymize_prepared(
         coterie.prepare(log_of(crowd()), ["events", "scrub", "drop_short"]), PrivateCounts(delta=DELTA)
     )
 
@@ -158,16 +158,16 @@ def test_a_step_that_lets_one_user_push_out_another_is_refused():
 def test_clicks_of_an_access_log_are_refused():
     visits = coterie.log(pl.DataFrame({"user": ["a", "b"], "path": ["/x", "/x"]}))
     with pytest.raises(InputError, match="which page was clicked"):
-        verbs.anonymize_prepared(visits, PrivateCounts(delta=DELTA, items="clicks"))
+        api.anonymize_prepared(visits, PrivateCounts(delta=DELTA, items="clicks"))
 
 
 def test_a_log_of_one_user_gives_an_empty_release():
-    release = verbs.anonymize_prepared(log_of([("a", "maps")]), PrivateCounts(delta=DELTA))
+    release = api.anonymize_prepared(log_of([("a", "maps")]), PrivateCounts(delta=DELTA))
     assert release.to_polars().height == 0
     assert release.verdict.exit_code == 0
 
 
 def test_rows_without_a_user_do_not_count():
     rows = [*crowd(), *[(None, "nobody's") for _ in range(900)]]
-    release = verbs.anonymize_prepared(log_of(rows), PrivateCounts(epsilon=4.0, delta=DELTA))
+    release = api.anonymize_prepared(log_of(rows), PrivateCounts(epsilon=4.0, delta=DELTA))
     assert sorted(release.to_polars()["item"]) == COMMON

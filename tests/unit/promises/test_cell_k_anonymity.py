@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import coterie
-from coterie import verbs
+from coterie import api
 from coterie.core.plan import Draft, Plan
 from coterie.core.promise import Case
 from coterie.errors import BrokenPromiseError, ParameterError
@@ -26,7 +26,7 @@ def log():
 
 @pytest.fixture(scope="module")
 def release(log):
-    return verbs.anonymize_prepared(log, CountVisits(k=3), seed=1)
+    return api.anonymize_prepared(log, CountVisits(k=3), seed=1)
 
 
 def checks_of(release, log, rows=None, **changes):
@@ -131,15 +131,15 @@ class AddsATable(CountVisits):
 ])  # fmt: skip
 def test_a_broken_method_is_caught(method, check, log):
     with pytest.raises(BrokenPromiseError, match=rf"\b{re.escape(check)}: .*?: \d+ "):
-        verbs.anonymize_prepared(log, method(k=3), seed=1)
+        api.anonymize_prepared(log, method(k=3), seed=1)
 
 
 def test_whoever_is_alone_among_the_lines_left_out():
     """Three visitors requested /a, and one /b: whoever knows that there were four requests knows the fourth."""
     log = coterie.log(pl.DataFrame({"user": list("abcd"), "path": ["/a"] * 3 + ["/b"]}))
     with pytest.raises(BrokenPromiseError, match=r"left_out: .*1 of 7 have fewer, which concerns 1 visitors"):
-        verbs.anonymize_prepared(log, LeavesOneOut(k=3), seed=1)
-    assert verbs.anonymize_prepared(log, CountVisits(k=3), seed=1).to_polars().is_empty()
+        api.anonymize_prepared(log, LeavesOneOut(k=3), seed=1)
+    assert api.anonymize_prepared(log, CountVisits(k=3), seed=1).to_polars().is_empty()
 
 
 @pytest.mark.parametrize(("column", "table"), [
@@ -152,8 +152,8 @@ def test_whoever_is_alone_without_a_value(column, table):
     log = coterie.log(pl.DataFrame([*rows, {**rows[0], "user": "d", column: None}]))
     tables = f"pages,{table}"
     with pytest.raises(BrokenPromiseError, match=r"left_out: .*1 of 2 have fewer, which concerns 1 visitors"):
-        verbs.anonymize_prepared(log, LeavesOneOut(k=3, tables=tables), seed=1)
-    assert verbs.anonymize_prepared(log, CountVisits(k=3, tables=tables), seed=1).to_polars()["table"].to_list() == [
+        api.anonymize_prepared(log, LeavesOneOut(k=3, tables=tables), seed=1)
+    assert api.anonymize_prepared(log, CountVisits(k=3, tables=tables), seed=1).to_polars()["table"].to_list() == [
         "pages"
     ]
 

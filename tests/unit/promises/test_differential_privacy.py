@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import coterie
-from coterie import verbs
+from coterie import api
 from coterie.core.promise import Case
 from coterie.methods.private_counts import PrivateCounts
 from coterie.promises import judge
@@ -22,7 +22,7 @@ def log():
 
 @pytest.fixture(scope="module")
 def release():
-    return verbs.anonymize_prepared(log(), PrivateCounts(epsilon=4.0, delta=DELTA))
+    return api.anonymize_prepared(log(), PrivateCounts(epsilon=4.0, delta=DELTA))
 
 
 def case_of(release, **changed):
@@ -131,7 +131,7 @@ def test_an_item_of_few_users_is_caught(release):
     ({"mechanism": "korolova", "queries_per_user": 2}, "too little noise", "a threshold that is too low"),
 ])  # fmt: skip
 def test_other_mechanisms_are_accounted_for_as_well(params, cheaper, lower):
-    release = verbs.anonymize_prepared(log(), PrivateCounts(epsilon=4.0, delta=DELTA, counts=0.0, **params))
+    release = api.anonymize_prepared(log(), PrivateCounts(epsilon=4.0, delta=DELTA, counts=0.0, **params))
     assert verdict(release).exit_code == 0
     changes = [
         (cheaper, {"scale": pl.col("scale") / 2}),
@@ -149,7 +149,7 @@ def test_other_mechanisms_are_accounted_for_as_well(params, cheaper, lower):
      "a release table that rises too fast"),
 ])  # fmt: skip
 def test_the_table_for_one_query_of_each_user_is_accounted_for(below, faults):
-    release = verbs.anonymize_prepared(log(), PrivateCounts(epsilon=4.0, delta=DELTA, counts=0.0, queries_per_user=1))
+    release = api.anonymize_prepared(log(), PrivateCounts(epsilon=4.0, delta=DELTA, counts=0.0, queries_per_user=1))
     assert verdict(release).exit_code == 0
     found = verdict(release, **edited(release, "private_table", below=below))
     assert [(check.name, check.fault) for check in found.broken] == [("accounts", f"faults: {faults}")]
@@ -162,7 +162,7 @@ def test_the_table_for_one_query_of_each_user_is_accounted_for(below, faults):
 ])  # fmt: skip
 def test_numbers_by_day_are_accounted_for(columns, faults):
     original = coterie.log(log().to_polars().with_columns(time=pl.lit(datetime(2006, 3, 1, 9))))
-    release = verbs.anonymize_prepared(
+    release = api.anonymize_prepared(
         original, PrivateCounts(epsilon=8.0, delta=1e-4, counts=0.0, days="2006-03-01..2006-03-02")
     )
     assert verdict(release, original=original).exit_code == 0
@@ -174,7 +174,7 @@ def test_numbers_by_day_are_accounted_for(columns, faults):
 
 
 def test_each_round_is_accounted_for():
-    release = verbs.anonymize_prepared(log(), PrivateCounts(epsilon=4.0, delta=DELTA, counts=0.0, mechanism="sips"))
+    release = api.anonymize_prepared(log(), PrivateCounts(epsilon=4.0, delta=DELTA, counts=0.0, mechanism="sips"))
     for place in range(3):
         lower = pl.when(pl.int_range(pl.len()) == place).then(pl.col("threshold") / 2).otherwise("threshold")
         broken = verdict(release, **edited(release, "private_stages", threshold=lower)).broken
@@ -184,7 +184,7 @@ def test_each_round_is_accounted_for():
 def test_clicks_are_queries_with_their_pages():
     rows = [(f"u{n}", "maps", "http://maps.example") for n in range(900)]
     original = coterie.log(pl.DataFrame(rows, schema=["user", "query", "url"], orient="row"))
-    release = verbs.anonymize_prepared(original, PrivateCounts(epsilon=8.0, delta=1e-4, items="clicks", counts=0.0))
+    release = api.anonymize_prepared(original, PrivateCounts(epsilon=8.0, delta=1e-4, items="clicks", counts=0.0))
     assert release.to_polars()["table"].to_list() == ["clicks", "queries"]
     case = Case(rows=release.log.frame, shape=release.log.shape, original=original, evidence=release.record.evidence)
     assert judge(case, release.promises).exit_code == 0
@@ -196,7 +196,7 @@ def test_clicks_are_queries_with_their_pages():
 def test_words_and_phrases_are_looked_for_inside_queries():
     rows = [(f"u{n}", "cheap flights to rome") for n in range(900)]
     original = coterie.log(pl.DataFrame(rows, schema=["user", "query"], orient="row"))
-    release = verbs.anonymize_prepared(original, PrivateCounts(epsilon=8.0, delta=1e-4, items="phrases", counts=0.0))
+    release = api.anonymize_prepared(original, PrivateCounts(epsilon=8.0, delta=1e-4, items="phrases", counts=0.0))
     case = Case(rows=release.log.frame, shape=release.log.shape, original=original, evidence=release.record.evidence)
     assert judge(case, release.promises).exit_code == 0
     crossed = case.rows.with_columns(pl.col("item").str.replace("cheap flights$", "heap fligh"))

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import coterie
-from coterie import jobs, measuring
+from coterie import jobs
 from coterie.cli.console import print_summaries
 from coterie.errors import InputError, ParameterError
 from coterie.methods.private_counts import PrivateCounts
@@ -366,7 +366,7 @@ def test_the_sidecar_says_it_and_the_original_is_read_by_it(write, tmp_path):
     assert reading == {"columns": {"query": "q", "user": "cookie", "time": "ts"}}
     assert jobs.verify_file(str(out), [str(path)], record=record).exit_code == 0
     heard.clear()
-    measuring.measure_file(str(out), [str(path)], ["mass"], note=heard.append)
+    jobs.measure_file(str(out), [str(path)], ["mass"], note=heard.append)
     assert not any("guessed" in text for text in heard), "it is known by now"
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import coterie
-from coterie import verbs
+from coterie import api
 from coterie.errors import InputError
 from coterie.methods.private_counts import PrivateCounts
 
@@ -85,7 +85,7 @@ def test_beside_a_budget_one_person_does_not_show_in_how_the_log_was_read(tmp_pa
             "".join(json.dumps({"query_id": f"{n}", **who, "user_query": "tea"}) + "\n" for n, who in enumerate(people))
         )
         log = coterie.read(tmp_path / "ubi.ndjson")
-        release = verbs.anonymize_prepared(log, PrivateCounts(population=1000))
+        release = api.anonymize_prepared(log, PrivateCounts(population=1000))
         told.append((release.log.settings, release.warnings))
         assert bool(log.warnings) == ("client_id" in other), "whoever holds the log is told"
     assert told[0] == told[1]

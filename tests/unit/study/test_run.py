@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 from polars.testing import assert_frame_equal
 
-from coterie import verbs
+from coterie import api
 from coterie.errors import InputError, NotApplicableError
 from coterie.study import load_study, run_study
 from coterie.study.run import CellResult, alike
@@ -40,9 +40,9 @@ def study(tmp_path):
 def learnt(monkeypatch):
     """How many methods each call of `learn` served."""
     calls = []
-    learn = verbs.learn
+    learn = api.learn
     monkeypatch.setattr(
-        verbs, "learn", lambda log, methods, **more: (calls.append(len(methods)), learn(log, methods, **more))[1]
+        api, "learn", lambda log, methods, **more: (calls.append(len(methods)), learn(log, methods, **more))[1]
     )
     return calls
 

@@ -90,7 +90,7 @@ def test_without_the_library_it_says_so(monkeypatch):
 
 def test_it_is_loaded_on_first_use():
     code = (
-        "import sys, coterie.verbs, coterie.cli.main, coterie.text.agents as agents\n"
+        "import sys, coterie.api, coterie.cli.main, coterie.text.agents as agents\n"
         "from click.testing import CliRunner\n"
         "assert CliRunner().invoke(coterie.cli.main.cli, ['--help']).exit_code == 0\n"
         "print('ua_parser' in sys.modules)"

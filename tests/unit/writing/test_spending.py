@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import coterie
-from coterie import jobs, verbs
+from coterie import api, jobs
 from coterie.errors import InputError, MissingError, ParameterError
 from coterie.methods.private_counts import PrivateCounts
 from coterie.methods.suppress_rare import SuppressRare
@@ -107,9 +107,9 @@ def test_bytes_are_those_of_a_log_that_is_read_alike(log, book):
 def test_the_operator_alone_is_told_what_depends_on_the_log():
     users = pl.DataFrame({"user": [f"u{n}" for n in range(30)], "query": "maps"})
     log = coterie.log(users)
-    few = verbs.anonymize_prepared(log, PrivateCounts(epsilon=4.0, population=20))
+    few = api.anonymize_prepared(log, PrivateCounts(epsilon=4.0, population=20))
     assert ["more users than the population" in text for text in for_the_operator(few)] == [True, False]
-    many = verbs.anonymize_prepared(log, PrivateCounts(epsilon=4.0, population=30))
+    many = api.anonymize_prepared(log, PrivateCounts(epsilon=4.0, population=30))
     (told,) = for_the_operator(many)
     assert "keep it secret" in told
     assert not list(for_the_operator(replace(many, record=None)))

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import coterie
-from coterie import synth, verbs
+from coterie import api, synth
 from coterie.core.params import Choice
 from coterie.errors import BrokenPromiseError, InputError, ParameterError
 from coterie.methods.microaggregate import Microaggregate
@@ -58,8 +58,8 @@ def test_the_current_folder_is_a_folder(tmp_path, monkeypatch):
 
 def test_several_k_share_what_is_learnt():
     log, methods = queries_log(), [Learns(k=k) for k in (2, 3, 5)]
-    learnt = verbs.learn(log, methods, seed=9)
-    heights = [verbs.anonymize_prepared(log, method, seed=9, learnt=learnt).to_polars().height for method in methods]
+    learnt = api.learn(log, methods, seed=9)
+    heights = [api.anonymize_prepared(log, method, seed=9, learnt=learnt).to_polars().height for method in methods]
     assert Learns.learnt == [9]
     assert heights == sorted(heights, reverse=True)
     alone = [coterie.anonymize(log, method, seed=9).to_polars().height for method in methods]
@@ -75,20 +75,20 @@ def test_several_k_share_what_is_learnt():
 ])  # fmt: skip
 def test_what_was_learnt_serves_its_log_and_its_method_alone(log, method):
     own = queries_log()
-    learnt = verbs.learn(own, [Learns(k=3)])
+    learnt = api.learn(own, [Learns(k=3)])
     assert learnt.serves(own, Learns(k=7))
     with pytest.raises(ParameterError, match="another log, or to a method that differs in more than k"):
-        verbs.anonymize_prepared(log or own, method, learnt=learnt)
+        api.anonymize_prepared(log or own, method, learnt=learnt)
 
 
 def test_methods_that_differ_in_more_than_k_do_not_learn_together():
     with pytest.raises(ParameterError, match="differ in k alone"):
-        verbs.learn(queries_log(), [Learns(k=2), Learns(k=3, word="b")])
+        api.learn(queries_log(), [Learns(k=2), Learns(k=3, word="b")])
 
 
 def test_learning_refuses_the_largest_k_before_it_starts():
     with pytest.raises(InputError, match="k = 7 needs at least 7 users, and the log has 6"):
-        verbs.learn(queries_log(), [Learns(k=2), Learns(k=7)])
+        api.learn(queries_log(), [Learns(k=2), Learns(k=7)])
     assert Learns.learnt == []
 
 
@@ -105,8 +105,8 @@ def test_seeds():
 
 def test_the_seed_of_learning_is_in_the_record():
     log = queries_log()
-    learnt = verbs.learn(log, [Learns(k=3)], seed=9)
-    run = verbs.anonymize_prepared(log, Learns(k=3), seed=1, learnt=learnt).record.run
+    learnt = api.learn(log, [Learns(k=3)], seed=9)
+    run = api.anonymize_prepared(log, Learns(k=3), seed=1, learnt=learnt).record.run
     assert (run["learning_seed"], run["seed"]) == (9, 1)
 
 

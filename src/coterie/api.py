@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import polars as pl
 
@@ -15,29 +15,42 @@ from coterie.core.groups import GROUPS_DIGEST, GROUPS_OF, groups_digest
 from coterie.core.log import Log, Record, Release, Step
 from coterie.core.params import early_params, public_params, showing
 from coterie.core.people import cautions
-from coterie.core.plan import Facts, Method, holds_rows, refuse_log, refuse_seed, shape_given, spends
+from coterie.core.plan import Facts, Method, baseline_of, holds_rows, refuse_log, refuse_seed, shape_given, spends
 from coterie.core.plan import learn as learn_by
 from coterie.core.promise import Case, Verdict, promise_nothing, refuse_judging_on, with_k
 from coterie.core.row_digest import digest_of_rows
 from coterie.core.run import HERE, Engine, Run
 from coterie.core.scores import score_table
+from coterie.core.shapes import QUERIES
 from coterie.core.threads import Progress, Told
 from coterie.engines import clusters
+from coterie.engines.clusters import cluster_of
 from coterie.engines.local import engine_for
-from coterie.errors import BrokenPromiseError, InputError, MissingError, ParameterError, warn
-from coterie.given import LogLike, as_log, as_method, as_release, log_of_table, original_first, prepared_for
-from coterie.given import synthetic as synthetic
-from coterie.given import unscrubbed as unscrubbed
-from coterie.measures.comparison import Comparison, scores_of
+from coterie.errors import (
+    BrokenPromiseError,
+    CoterieError,
+    InputError,
+    MissingError,
+    ParameterError,
+    UnknownNameError,
+    warn,
+)
+from coterie.measures import seed_for
+from coterie.measures.comparison import ONE_MACHINE, Comparison, scores_of
 from coterie.measures.store import Store
 from coterie.promises import judge
 from coterie.reading import logs, places
+from coterie.reading.logs import table_log
 from coterie.reading.reading import Reading
 from coterie.reading.searches import search_log
+from coterie.reports import RANDOM, render, report_kind
+from coterie.reports.about import About, as_about, today
+from coterie.reports.decision import Sheet, decide
+from coterie.reports.figures import Figures, findings_of, headlines
 from coterie.reports.views import log_view as log_view
-from coterie.reports.views import overview, personal_data, singled_out, site_searches
+from coterie.reports.views import overview, personal_data, refuse_idle, singled_out, site_searches, with_baseline
 from coterie.reports.views import release_view as release_view
-from coterie.steps import DEFAULT, StepLike, spelled
+from coterie.steps import DEFAULT, PrepareStep, StepLike, spelled, steps_of
 from coterie.steps import prepare as apply_steps
 from coterie.steps._facts import facts_of
 from coterie.writing.elsewhere import bring_release
@@ -57,8 +70,20 @@ from coterie.writing.released import (
     released_rows,
     verify_foreign,
 )
-from coterie.writing.sidecar import prepare_steps, read_sidecar, reading_like
+from coterie.writing.sidecar import prepare_steps, read_sidecar, reading_like, sidecar_path
 from coterie.writing.target import Target
+from coterie.writing.targets import placed, refuse_output
+
+LogLike: TypeAlias = Any
+"""A log, or a polars, pandas or Arrow table that becomes one as `log` makes it."""
+
+
+UNSCRUBBED = (
+    "whole queries of single people are released, and none was left out because it looks like personal data: the "
+    "prepare step scrub does that"
+)
+_MANY = 1 << 62  # people and rows: enough for any k
+_NO_BASELINE = "Random groups of the same k are shown only where the run record is given (--record DIR)."
 
 
 def _silent(_stage: str, _told: Told | None = None) -> None: ...
@@ -526,3 +551,259 @@ def inspect(log: LogLike, as_read: Log | None = None) -> pl.DataFrame:
 def _broken_message(name: str, verdict: Verdict) -> str:
     details = "; ".join(f"{check.name}: {check.text}" for check in verdict.broken or verdict.unchecked)
     return f"The release of {name} does not keep its promise, so nothing was written. {details}."
+
+
+# --- reports -----
+
+
+def report(
+    original: LogLike,
+    releases: Release | Sequence[Release],
+    to: str | Path,
+    *,
+    about: About | Mapping[str, Any] | str | Path | None = None,
+    edition: Literal["internal", "external"] = "internal",
+    show_values: bool = False,
+    seed: int | None = None,
+    force: bool = False,
+    **given: Any,
+) -> Path:
+    """A page about one or several releases of a log: .html, .md or .json by the end of its name.
+
+    Releases are verified again, whatever their sidecars say. `about` is what only people can say (name,
+    purpose, recipient ...): a TOML file as `coterie report --about` takes it, or a dictionary with the same keys.
+    `given` is what some measures need, as in `measure`; `names` are measures to take in place of all.
+    """
+    report_kind(Path(to))
+    about = as_about(about)
+    original, releases = original_first(original, releases)
+    given |= {"names": [given["names"]]} if isinstance(given.get("names"), str) else {}
+    original = as_log(original)
+    releases = [as_release(each) for each in ([releases] if isinstance(releases, Release) else releases)]
+    refuse_output(Path(to), force, _files_read(original, releases))
+    refuse_read_differently(
+        [release.method if release.path is None else release.path.name for release in releases],
+        [
+            Reading.again(release.log.settings) if release.path is None else reading_like(release.path)
+            for release in releases
+        ],
+    )
+    original.engine.require_local(ONE_MACHINE)
+    again = [verified_again(release, original) for release in releases]
+    return report_verified(
+        original, again, to, about=about, edition=edition, show_values=show_values, seed=seed, force=force, **given
+    )
+
+
+def verified_again(release: Release, original: Log) -> Release:
+    """A release with the checks of today in place of those that its sidecar tells of."""
+    if release.path is None:
+        return replace(release, checks=verify(release, _prepared_like(original, release)).checks)
+    return replace(release, checks=verify(release.path, original, record=release.record).checks)
+
+
+class _Done:
+    """How much of the measuring is done: releases and random groups, each as long as the others."""
+
+    def __init__(self, whole: int, progress: Progress) -> None:
+        self._whole, self._progress, self._before = whole, progress, 0
+
+    def part(self, share: float) -> None:
+        """A share of the one that is being measured."""
+        self._progress("measure", (self._before + share) / self._whole)
+
+    def next(self) -> None:
+        """One is finished."""
+        self._before += 1
+        self.part(0.0)
+
+
+def _prepared_like(original: Log, release: Release) -> Log:
+    """The log after the steps that the release had; those that it had already are not made again."""
+    done, steps = original.steps, release.log.steps
+    if steps[: len(done)] != done:
+        raise InputError(
+            f"The log was prepared by {', '.join(done)} and the release of {release.method} by "
+            f"{', '.join(steps) or 'nothing'}: they cannot be compared. Give the log as it was read."
+        )
+    return prepare(original, steps[len(done) :]) if len(steps) > len(done) else original
+
+
+def refuse_read_differently(names: Sequence[str], readings: Sequence[Reading]) -> None:
+    """Who is counted, and of what, must be the same for all that stands on a page with one log."""
+    for name, reading in zip(names, readings, strict=True):
+        if reading != readings[0]:
+            pair = reading.said, readings[0].said
+            what = [key for key in sorted({*pair[0], *pair[1]}) if pair[0].get(key) != pair[1].get(key)]
+            raise InputError(
+                f"{names[0]} and {name} were made from a log that was read in different ways ({', '.join(what)}), so "
+                f"they cannot stand on one page. Make a report about each, or say how to read it for both: --columns."
+            )
+
+
+def report_verified(
+    original: Log,
+    releases: Sequence[Release],
+    to: str | Path,
+    *,
+    about: About | None = None,
+    edition: Literal["internal", "external"] = "internal",
+    show_values: bool = False,
+    seed: int | None = None,
+    force: bool = False,
+    tell: Callable[[str], None] = _silent,
+    weighed: Callable[[Sheet], None] | None = None,
+    store: Store | None = None,
+    progress: Progress = _silent,
+    **given: Any,
+) -> Path:
+    """The same for releases whose checks were made just now; `tell` hears what they cost, in a sentence.
+
+    `weighed` hears what the first page says, before the page is there.
+    """
+    seed = seed_for(original) if seed is None else seed  # the same draws for what stands side by side
+    path = Path(to)
+    kind = report_kind(path)
+    if not releases:
+        raise ParameterError("A report needs at least one release.")
+    inputs = _files_read(original, releases)
+    refuse_output(path, force, inputs)
+    views, prepared = [], dict[tuple[str, ...], Log]()
+    given = {**given, "show_values": show_values, "seed": seed, "store": store}
+    with_random = [release for release in releases if release.record is not None and _baseline(release) is not None]
+    done = _Done(len(releases) + len(with_random), progress)
+    for release in releases:
+        if release.log.steps not in prepared:  # once for all that share it, so that measures share what they work out
+            prepared[release.log.steps] = _prepared_like(original, release)
+        log = prepared[release.log.steps]
+        view = release_view(log, release, tell=done.part, as_read=original, **given)
+        done.next()
+        baseline = _baseline(release)
+        if baseline is not None and release.record is None:
+            view = replace(view, warnings=(*view.warnings, _NO_BASELINE))
+        elif baseline is not None and release.record is not None:
+            at_random = anonymize_prepared(log, baseline, seed=release.record.run["seed"])  # never written
+            random = release_view(log, at_random, RANDOM, tell=done.part, as_read=original, **given)
+            view = with_baseline(view, random)
+            done.next()
+        views.append(view)
+    refuse_idle(views, given.get("names"))
+    progress("draw")
+    of_log = log_view(original)
+    if weighed is not None:
+        weighed(decide(of_log, views, Figures.collect(original.shape), about, edition))
+    page = render(of_log, views, kind, about=about, edition=edition, date=today())
+    with placed(path, force, inputs) as part:
+        part.write_text(page, encoding="utf-8")
+    for view in views:
+        for cost in headlines(view.scores, findings_of(original.shape)):
+            tell(f"{view.label}: {cost}")
+    return path
+
+
+def _files_read(original: Log, releases: Sequence[Release]) -> list[Path]:
+    """The files that logs and releases were read from, which no report replaces."""
+    files = [path for log in (original, *(release.log for release in releases)) for path in log.sources]
+    loaded = [release.path for release in releases if release.path is not None]
+    return [*files, *loaded, *map(sidecar_path, loaded)]
+
+
+def _baseline(release: Release) -> Method | None:
+    """The method of a release with random groups; None where it is no question of groups."""
+    try:
+        kept = {} if release.record is None else release.record.run  # where files are is told there alone
+        return baseline_of(registry.method(release.method)(**kept.get("parameters", release.params)))
+    except (UnknownNameError, ParameterError, TypeError):  # made by a package or a version that is not here
+        return None
+
+
+# --- what people give -----
+
+
+def as_log(given: LogLike) -> Log:
+    """A log from what stands for one; InputError where nothing does."""
+    if isinstance(given, Log):
+        return given
+    if isinstance(given, Release):
+        raise InputError("This is a release, and a log is expected. Its rows are a log as release.log.")
+    if isinstance(given, (str, Path)):
+        raise InputError("A log is expected, not the name of a file. Read it first: coterie.read(...).")
+    return log_of_table(given, Reading())
+
+
+def log_of_table(table: Any, options: Reading) -> Log:
+    """A log from a table of this machine, or of a cluster, where its rows then stay."""
+    cluster = None if isinstance(table, (pl.DataFrame, pl.LazyFrame)) else cluster_of(table)
+    log: Log = table_log(table, options) if cluster is None else cluster.log(table, options)
+    return log
+
+
+def as_method(method: Method | str, params: Mapping[str, Any]) -> Method:
+    """A method from its name and parameters, or as it is given; InputError where it is none."""
+    if isinstance(method, str):
+        made: Method = registry.method_with(method, params)
+        return made
+    if isinstance(method, type) or not hasattr(method, "accepts"):
+        known = ", ".join(registry.names("methods"))
+        raise InputError(
+            f"A method is expected, by its name or with its parameters, not {type(method).__name__}. For example "
+            f'coterie.anonymize(log, "suppress_rare", k=5). Known: {known}.'
+        )
+    if params:
+        raise ParameterError(f"Give {' and '.join(params)} to the method itself, or name the method by a text.")
+    complete: Method = registry.complete("methods", registry.name_of(method), method)
+    return complete
+
+
+def original_first(original: Any, releases: Any) -> tuple[Any, Any]:
+    """A log and its release, or releases, in whichever order they were typed."""
+    first = original[:1] if isinstance(original, (list, tuple)) else [original]
+    return (releases, original) if first and isinstance(first[0], Release) else (original, releases)
+
+
+def as_release(given: Any) -> Release:
+    """A release; InputError where it is something else."""
+    if isinstance(given, Release):
+        return given
+    raise InputError(
+        f"A release is expected, as coterie.anonymize and coterie.load_release give it, not {type(given).__name__}."
+    )
+
+
+def publishes_whole_queries(method: Method) -> bool:
+    """Whether a method releases queries as one person wrote them, whom k others only share a profile with."""
+    if QUERIES not in method.accepts:
+        return False
+    try:
+        promises = method.promises(Facts(subjects=_MANY, rows=_MANY, shape=QUERIES))
+    except CoterieError:
+        return False
+    return any(promise.about == "subjects" and promise.releases == "text" for promise in promises)
+
+
+def unscrubbed(log: Log, method: Method) -> tuple[str, ...]:
+    """A warning where nothing was left out that looks like personal data, and whole queries are released."""
+    scrubbed = any(step.startswith("scrub") for step in log.steps)
+    return () if scrubbed or not publishes_whole_queries(method) else (UNSCRUBBED,)
+
+
+def default_steps(methods: Sequence[Method], steps: Sequence[PrepareStep]) -> tuple[PrepareStep, ...]:
+    """The default steps, and scrub for methods that release whole queries of single users, which k do not share."""
+    needed = any(publishes_whole_queries(method) for method in methods)
+    return (*steps, *steps_of("scrub")) if needed else tuple(steps)
+
+
+def prepared_for(log: Log, method: Method, steps: str | Iterable[StepLike]) -> Log:
+    """The log after these steps; after the default ones, where none were said and it was not prepared."""
+    if steps != USUAL:
+        return apply_steps(log, steps)
+    return log if log.steps else apply_steps(log, default_steps([method], steps_of(DEFAULT)))
+
+
+def synthetic(text: str, options: Reading) -> Log:
+    """A log from `synth:users=1000,seed=7` or `synth:users=1000,seed=7,kind=people`."""
+    from coterie import synth
+
+    frame = synth.from_text(text)
+    made = table_log(frame, options)
+    return replace(made, history=(Step(name="synth", counts={"lines": frame.height}),))
