@@ -491,7 +491,7 @@ def scores() -> Iterator[Fact]:
             release = coterie.anonymize(log, registry.method(name)(**params), seed=3, history=None, prepare=())
             given = _inputs(log)
             for measure in registry.names("measures"):
-                table = _tried(coterie.measure, log, release, [measure], seed=SEED, **given)
+                table = _tried(coterie.measure, release, [measure], original=log, seed=SEED, **given)
                 key = f"{measure} of {name}({_params(params)}) {label}"
                 if isinstance(table, str):
                     yield f"{key}: all", table

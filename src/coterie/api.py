@@ -500,9 +500,9 @@ def load_release(path: str | Path, record: str | Path | None = None, *, sidecar:
 
 
 def measure(
-    original: LogLike,
     release: Release,
     names: str | Sequence[str] | None = None,
+    original: LogLike = None,
     *,
     seed: int | None = None,
     show_values: bool = False,
@@ -522,7 +522,9 @@ def measure(
     file. `injection` runs the method again, and only if it is named. What is in the `store` (measures/store.py) is not
     measured again.
     """
-    original, release = original_first(original, release)
+    refuse_old_order(names, "coterie.measure(release, original=log)")
+    if original is None or isinstance(names, Log):
+        raise InputError("The log that the release was made from is missing: coterie.measure(release, original=log).")
     original = as_log(original)
     comparison = Comparison.of(
         original,
@@ -557,8 +559,8 @@ def _broken_message(name: str, verdict: Verdict) -> str:
 
 
 def report(
-    original: LogLike,
     releases: Release | Sequence[Release],
+    original: LogLike,
     to: str | Path,
     *,
     about: About | Mapping[str, Any] | str | Path | None = None,
@@ -576,7 +578,7 @@ def report(
     """
     report_kind(Path(to))
     about = as_about(about)
-    original, releases = original_first(original, releases)
+    refuse_old_order(original, "coterie.report([release], original=log, to=...)")
     given |= {"names": [given["names"]]} if isinstance(given.get("names"), str) else {}
     original = as_log(original)
     releases = [as_release(each) for each in ([releases] if isinstance(releases, Release) else releases)]
@@ -755,10 +757,11 @@ def as_method(method: Method | str, params: Mapping[str, Any]) -> Method:
     return complete
 
 
-def original_first(original: Any, releases: Any) -> tuple[Any, Any]:
-    """A log and its release, or releases, in whichever order they were typed."""
-    first = original[:1] if isinstance(original, (list, tuple)) else [original]
-    return (releases, original) if first and isinstance(first[0], Release) else (original, releases)
+def refuse_old_order(second: Any, call: str) -> None:
+    """InputError where releases stand behind their log, as they once did."""
+    first = second[:1] if isinstance(second, (list, tuple)) else [second]
+    if first and isinstance(first[0], Release):
+        raise InputError(f"A release comes first, and its log after it: {call}.")
 
 
 def as_release(given: Any) -> Release:

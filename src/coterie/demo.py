@@ -63,7 +63,7 @@ def run_demo(folder: Path, users: int, progress: Callable[..., None]) -> list[st
                 api.write(release, path, record=record)
             releases.append(api.load_release(path, record))
         progress("report")
-        api.report(as_read, releases, folder / "report.html", seed=SEED, names=MEASURES)
+        api.report(releases, original=as_read, to=folder / "report.html", seed=SEED, names=MEASURES)
     program = "coterie" if shutil.which("coterie") else sys.argv[0]
     return [
         f"A made-up log of {users:,} people, and {len(paths)} releases of it that keep their promises:",

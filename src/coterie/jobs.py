@@ -474,9 +474,9 @@ def measure_file(
     loaded = _loaded(given or {}, reading, note)
     progress("measure")
     scores = api.measure(
-        log,
         release,
         list(names) or None,
+        original=log,
         seed=seed_for(log) if seed is None else seed,
         show_values=show_values,
         left_out=no_meaning.append,

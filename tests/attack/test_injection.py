@@ -48,7 +48,7 @@ def test_an_oracle_for_the_query_of_one_person(log):
 def test_it_is_taken_by_name_only(log):
     assert "injection" not in measures.names_of_all()
     release = coterie.anonymize(own_words(people=8, together=4), SuppressRare(k=4), seed=1)
-    assert "injection" not in set(coterie.measure(log, release, seed=1)["name"])
+    assert "injection" not in set(coterie.measure(release, original=log, seed=1)["name"])
 
 
 def test_few_users_are_drawn(log, monkeypatch):

@@ -50,7 +50,7 @@ def unchecked(log: Log, method) -> Release:
 
 
 def scores(log: Log, release: Release, seed: int = 1, names=ATTACKS) -> dict[tuple[str, str], float]:
-    rows = coterie.measure(log, release, names, seed=seed).select("name", "key", "value")
+    rows = coterie.measure(release, names, original=log, seed=seed).select("name", "key", "value")
     return {(name, key): value for name, key, value in rows.iter_rows()}
 
 
@@ -147,7 +147,7 @@ def test_large_joins_are_made_in_parts(log, monkeypatch):
 
 def test_a_release_without_names_has_nothing_to_link(log):
     release = coterie.anonymize(log, SuppressRare(k=3), seed=1)
-    table = coterie.measure(log, release, ["linkage"], seed=1)
+    table = coterie.measure(release, ["linkage"], original=log, seed=1)
     nothing = table.filter(pl.col("key").is_in([f"after.{key}" for key in linkage.KNOWLEDGE]))
     assert nothing["value"].to_list() == [None] * 4
     assert set(nothing["unit"]) == {"does not apply: no names"}
@@ -158,7 +158,9 @@ def test_a_release_without_names_has_nothing_to_link(log):
 
 def test_without_names_and_rows_the_guesses_cannot_be_judged(log):
     release = coterie.anonymize(log, SuppressRare(k=3), seed=1)
-    table = coterie.measure(log, replace(release, record=replace(release.record, rows=None)), ["simattack"], seed=1)
+    table = coterie.measure(
+        replace(release, record=replace(release.record, rows=None)), ["simattack"], original=log, seed=1
+    )
     after = table.filter(pl.col("key").str.starts_with("after."))
     assert after["value"].null_count() == after.height == 3
     assert all(unit.startswith("does not apply") for unit in after["unit"])

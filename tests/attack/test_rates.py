@@ -52,7 +52,7 @@ def scores_of(log, release, names=ATTACKS):
     found = {}
     for name in names:
         try:
-            table = coterie.measure(log, release, [name], seed=1)
+            table = coterie.measure(release, [name], original=log, seed=1)
         except coterie.errors.NotApplicableError:
             continue
         found |= {(name, key): value for name, key, value, *_ in table.iter_rows()}

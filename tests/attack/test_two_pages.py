@@ -45,7 +45,7 @@ def log_of(rows):
 
 
 def scores(log, release, seed=5):
-    found = coterie.measure(log, release, ["two_pages"], seed=seed)
+    found = coterie.measure(release, ["two_pages"], original=log, seed=seed)
     return dict(found.select("key", "value").iter_rows())
 
 
@@ -120,7 +120,7 @@ def test_a_referrer_is_a_second_page():
 def test_other_logs_have_no_pages():
     log = queries_log()
     with pytest.raises(NotApplicableError, match="this log is QUERIES"):
-        coterie.measure(log, coterie.anonymize(log, SuppressRare(k=3), seed=1), ["two_pages"])
+        coterie.measure(coterie.anonymize(log, SuppressRare(k=3), seed=1), ["two_pages"], original=log)
 
 
 # --- masked addresses ----------------------------------------------------------------------------------

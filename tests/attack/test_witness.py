@@ -25,7 +25,7 @@ def learnt():
     scores_by_users = {}
     for users in ("drop", "session", "pseudonym"):
         release = coterie.anonymize(log, Affinity(k=2, users=users), seed=1)
-        scores = coterie.measure(log, release, ["witness"], seed=1)
+        scores = coterie.measure(release, ["witness"], original=log, seed=1)
         scores_by_users[users] = {key: value for _, key, value, *_ in scores.iter_rows()}
     return scores_by_users
 
@@ -117,5 +117,5 @@ def test_times_that_were_cut_for_everybody_do_not_hide_a_search(times):
     rows = [{"user": f"u{n % 20}", "query": f"search {n}", "time": datetime(2026, 1, 6 + n % 9, 10)} for n in range(60)]
     log = coterie.log(pl.DataFrame(rows))
     release = coterie.anonymize(log, "unprotected", users="drop", times=times, seed=1)
-    score = dict(coterie.measure(log, release, ["witness"], seed=1).select("key", "value").iter_rows())
+    score = dict(coterie.measure(release, ["witness"], original=log, seed=1).select("key", "value").iter_rows())
     assert score["after.query_and_day"] == score["after.one_query"] == 100

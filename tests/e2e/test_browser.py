@@ -119,7 +119,7 @@ def page(tmp_path_factory):
     releases = [coterie.anonymize(log, method, seed=7) for method in methods]
     path = tmp_path_factory.mktemp("browser") / "report.html"
     about = About(name="Searches of a library", purpose="Research", conditions="Not passed on")
-    return coterie.report(log, releases, path, about=about, seed=7, names=MEASURES)
+    return coterie.report(releases, original=log, to=path, about=about, seed=7, names=MEASURES)
 
 
 @pytest.fixture(scope="module")

@@ -652,7 +652,7 @@ def test_a_report_shows_random_groups_beside_a_grouping(coterie, tmp_path):
     assert release["random_groups"]["parameters"] == {**release["parameters"], "partition": "random"}
     original = api.prepare(api.read(log), "default,scrub")
     random = api.anonymize(original, Microaggregate(k=3, partition="random"), seed=5)
-    expected = api.measure(api.read(log), random, seed=5, later=api.read(log), kappas=[2]).to_dicts()
+    expected = api.measure(random, original=api.read(log), seed=5, later=api.read(log), kappas=[2]).to_dicts()
     assert {"later_queries", "partition_agreement"} < {row["name"] for row in expected}
     shown = release["random_groups"]["scores"]
     assert [row["key"] for row in shown] == [row["key"] for row in expected]

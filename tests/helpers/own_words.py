@@ -49,4 +49,4 @@ def unchecked_release(log: Log, groups: dict[str, int], rows: list[tuple[int, st
 
 def scores_of(log: Log, release: Release, name: str, seed: int = 1, **given) -> dict[str, float]:
     """The numbers of one measure."""
-    return dict(coterie.measure(log, release, [name], seed=seed, **given).select("key", "value").iter_rows())
+    return dict(coterie.measure(release, [name], original=log, seed=seed, **given).select("key", "value").iter_rows())

@@ -113,7 +113,7 @@ def _approx(triple):
 @given(logs(min_users=4), _METHODS)
 def test_simattack_on_names(log, method):
     release = api.anonymize_prepared(log, method, seed=1)
-    scores = {k: v for _, k, v, _ in coterie.measure(log, release, ["simattack"], seed=1).iter_rows()}
+    scores = {k: v for _, k, v, _ in coterie.measure(release, ["simattack"], original=log, seed=1).iter_rows()}
     before, after = _in_time(log.frame.collect()), _in_time(release.to_polars())
     known = {user: [reference.keywords(q) for q in own[: 2 * len(own) // 3]] for user, own in before.items()}
     if not after:  # nothing was released
@@ -132,7 +132,7 @@ def test_simattack_on_names(log, method):
 @given(logs(min_users=4))
 def test_simattack_without_names(log):
     release = api.anonymize_prepared(log, SuppressRare(k=2), seed=1)
-    scores = {k: v for _, k, v, _ in coterie.measure(log, release, ["simattack"], seed=1).iter_rows()}
+    scores = {k: v for _, k, v, _ in coterie.measure(release, ["simattack"], original=log, seed=1).iter_rows()}
     rows = _in_time(log.frame.collect())
     known = {user: [reference.keywords(q) for q in own[: 2 * len(own) // 3]] for user, own in rows.items()}
     kept = set(release.to_polars()["query"])
@@ -156,5 +156,5 @@ def test_attacks_do_not_depend_on_the_order_of_rows(log, method, seed):
     release = api.anonymize_prepared(log, method, seed=1)
     shuffled = replace(log, frame=log.frame.collect().sample(fraction=1, shuffle=True, seed=seed).lazy())
     names = ["linkage", "simattack"]
-    scores = coterie.measure(log, release, names, seed=seed)
-    assert coterie.measure(shuffled, release, names, seed=seed).equals(scores)
+    scores = coterie.measure(release, names, original=log, seed=seed)
+    assert coterie.measure(release, names, original=shuffled, seed=seed).equals(scores)

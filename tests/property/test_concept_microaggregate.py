@@ -155,7 +155,7 @@ def test_groups_mean_more_alike_than_random_ones():
     scores = []
     for partition in ("mdav", "random"):
         release = api.anonymize_prepared(log, ConceptMicroaggregate(k=5, partition=partition), seed=2)
-        found = coterie.measure(log, release, ["semantic_distance"], seed=2)
+        found = coterie.measure(release, ["semantic_distance"], original=log, seed=2)
         scores.append(dict(found.select("key", "value").rows()))
     assert scores[0]["distance"] < 0.6 * scores[1]["distance"]
 

@@ -137,7 +137,7 @@ def test_what_is_refused():
 def test_measures_look_at_the_table_of_pages():
     log = visits_log()
     release = api.anonymize_prepared(log, CountVisits(k=3), seed=1)
-    scores = coterie.measure(log, release, ["release_share"], seed=1)
+    scores = coterie.measure(release, ["release_share"], original=log, seed=1)
     numbers = dict(scores.select("key", "value").iter_rows())
     assert numbers["rows.count"] == release.to_polars().filter(table="pages")["count"].sum()
     assert numbers["rows"] <= 100
@@ -147,7 +147,7 @@ def test_measures_look_at_the_table_of_pages():
 def test_analysts_read_the_tables_as_they_are(tables):
     log = visited(400, 30)
     release = api.anonymize_prepared(log, CountVisits(k=2, tables=tables), seed=1)
-    scores = dict(coterie.measure(log, release, ["visit_tables"], seed=1).select("key", "value").iter_rows())
+    scores = dict(coterie.measure(release, ["visit_tables"], original=log, seed=1).select("key", "value").iter_rows())
     assert scores["pages.error"] < 5
     assert scores["hours.error"] < 5
     assert ("paths.kept" in scores) == (tables == ALL)

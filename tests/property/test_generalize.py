@@ -171,7 +171,7 @@ def test_certainty_penalty(log, k, by_user):
             cost = min((0 if tree.leaves[v] == 1 else tree.leaves[v] / whole for v in covering), default=1)
             total, spent = total + 1, spent + cost
             known, known_spent = known + bool(meant), known_spent + cost * bool(meant)
-    scores = coterie.measure(log, release, ["certainty_penalty"], seed=1)
+    scores = coterie.measure(release, ["certainty_penalty"], original=log, seed=1)
     found = dict(scores.select("key", "value").iter_rows())
     assert found["terms"] == total
     assert found["ncp"] == pytest.approx(spent / total)
@@ -189,7 +189,7 @@ def test_a_worked_penalty():
     assert name == "canine (2)"
     red_wolf = 2  # one term of two words
     expected = (share * (2 + red_wolf) + 1) / 5
-    scores = coterie.measure(coterie.log(frame), release, ["certainty_penalty"], seed=1)
+    scores = coterie.measure(release, ["certainty_penalty"], original=coterie.log(frame), seed=1)
     assert scores.filter(pl.col("key") == "ncp")["value"].item() == pytest.approx(expected)
 
 
@@ -269,9 +269,9 @@ def test_measures_say_that_they_do_not_apply():
     log = queries_log()
     release = api.anonymize_prepared(log, Generalize(k=3), seed=1, record=False)
     with pytest.raises(NotApplicableError, match="which query became which concept"):
-        coterie.measure(log, release, ["certainty_penalty"])
+        coterie.measure(release, ["certainty_penalty"], original=log)
     for name in ("exposure", "homogeneity", "linkage", "simattack", "witness"):
         for method in (Generalize(k=3, users="pseudonym"), GeneralizeUsers(k=3)):
             with pytest.raises(NotApplicableError, match="concepts in place of queries"):
-                coterie.measure(log, api.anonymize_prepared(log, method, seed=1), [name])
-    assert "queries" not in coterie.measure(log, replace(release, record=None), ["release_share"])["key"]
+                coterie.measure(api.anonymize_prepared(log, method, seed=1), [name], original=log)
+    assert "queries" not in coterie.measure(replace(release, record=None), ["release_share"], original=log)["key"]

@@ -21,7 +21,9 @@ _METHODS = st.builds(lambda cls, users: cls(k=2, users=users), st.sampled_from([
 
 
 def _scores(log, release, name, **more):
-    return {key: value for _, key, value, _ in coterie.measure(log, release, [name], seed=1, **more).iter_rows()}
+    return {
+        key: value for _, key, value, _ in coterie.measure(release, [name], original=log, seed=1, **more).iter_rows()
+    }
 
 
 @given(logs(min_users=4), _METHODS)

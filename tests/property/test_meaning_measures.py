@@ -86,7 +86,7 @@ def profiles_of(release):
 
 def test_later_queries(case):
     early, later, release = case
-    scores = coterie.measure(early, release, ["later_queries"], seed=4, later=later)
+    scores = coterie.measure(release, ["later_queries"], original=early, seed=4, later=later)
     got = dict(scores.select("key", "value").iter_rows())
     before, after, released = items_of(early), items_of(later), profiles_of(release)
     names = pl.Series(sorted(before))
@@ -209,7 +209,7 @@ def test_longer_profiles_gain_nothing(case):
 
 
 def measured(early, release, later):
-    scores = coterie.measure(early, release, ["later_queries"], seed=4, later=later)
+    scores = coterie.measure(release, ["later_queries"], original=early, seed=4, later=later)
     return dict(scores.select("key", "value").iter_rows())
 
 
@@ -240,13 +240,15 @@ def test_own_and_strangers_profiles_are_the_ends_of_the_scale(case):
     own = own_profiles(early, release)
     names = own.record.subjects.collect()
     users = names["original"]
-    score = dict(coterie.measure(early, own, ["later_queries"], seed=4, later=later).select("key", "value").iter_rows())
+    score = dict(
+        coterie.measure(own, ["later_queries"], original=early, seed=4, later=later).select("key", "value").iter_rows()
+    )
     assert score["retained"] == score["retained.low"] == score["retained.high"] == pytest.approx(100)
     kept = []
     for step in range(1, len(users)):
         shifted = names.with_columns(released=users.gather([(i + step) % len(users) for i in range(len(users))]))
         wrong = replace(own, record=replace(release.record, subjects=shifted.lazy()))
-        found = coterie.measure(early, wrong, ["later_queries"], seed=4, later=later)
+        found = coterie.measure(wrong, ["later_queries"], original=early, seed=4, later=later)
         kept.append(dict(found.select("key", "value").iter_rows())["retained"])
     assert abs(np.mean(kept)) < 10
 
@@ -254,15 +256,15 @@ def test_own_and_strangers_profiles_are_the_ends_of_the_scale(case):
 def test_later_queries_are_needed(case):
     early, later, release = case
     with pytest.raises(NotApplicableError, match="later="):
-        coterie.measure(early, release, ["later_queries"])
+        coterie.measure(release, ["later_queries"], original=early)
     few = replace(later, frame=later.frame.head(5))
     with pytest.raises(NotApplicableError, match="10 later queries"):
-        coterie.measure(early, release, ["later_queries"], later=few)
+        coterie.measure(release, ["later_queries"], original=early, later=few)
     unknown = {name: replace(log, frame=log.frame.with_columns(query=pl.lit("zzyzx"))) for name, log in
                (("early", early), ("later", later))}  # fmt: skip
     again = api.anonymize_prepared(unknown["early"], Microaggregate(k=3), seed=1)
     with pytest.raises(NotApplicableError, match="taxonomy knows"):
-        coterie.measure(unknown["early"], again, ["later_queries"], later=unknown["later"])
+        coterie.measure(again, ["later_queries"], original=unknown["early"], later=unknown["later"])
 
 
 def main_interest(profiles):
@@ -278,7 +280,9 @@ def main_interest(profiles):
 
 def test_interest_disclosure(case):
     early, _later, release = case
-    got = dict(coterie.measure(early, release, ["interest_disclosure"], seed=4).select("key", "value").iter_rows())
+    got = dict(
+        coterie.measure(release, ["interest_disclosure"], original=early, seed=4).select("key", "value").iter_rows()
+    )
     before, released = items_of(early), profiles_of(release)
     for level in (5, 7, 8):
         truth = main_interest({user: profile(items, level) for user, items in before.items()})
@@ -298,7 +302,7 @@ def test_releases_without_profiles_of_users_are_refused(case, users):
     release = api.anonymize_prepared(coterie.prepare(early, ["sessions"]), SuppressRare(k=2, users=users), seed=1)
     for name in ("later_queries", "interest_disclosure"):
         with pytest.raises(NotApplicableError, match="one profile for each user"):
-            coterie.measure(early, release, [name], later=later)
+            coterie.measure(release, [name], original=early, later=later)
 
 
 def test_the_split_is_in_time_and_complete():

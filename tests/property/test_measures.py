@@ -57,7 +57,7 @@ def test_measures_of_a_release_are_those_of_its_profiles(log, users):
     scores = {
         (n, k): v
         for n, k, v, _ in coterie.measure(
-            log, release, seed=1, names=["exposure", "information_loss", "release_share"]
+            release, original=log, seed=1, names=["exposure", "information_loss", "release_share"]
         ).iter_rows()
     }
     rows = log.frame.collect()

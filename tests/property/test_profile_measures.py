@@ -72,7 +72,7 @@ def _before_and_after(log, release):
 
 
 def _scores(log, release, name):
-    return {key: value for _, key, value, *_ in coterie.measure(log, release, [name], seed=SEED).iter_rows()}
+    return {key: value for _, key, value, *_ in coterie.measure(release, [name], original=log, seed=SEED).iter_rows()}
 
 
 @settings(max_examples=25)
@@ -205,9 +205,9 @@ def test_without_one_profile_for_each_user_they_say_why(name, users, reason):
     log = coterie.prepare(coterie.read("synth:users=40,seed=2"))
     release = api.anonymize_prepared(log, SuppressRare(k=2, users=users), seed=SEED)
     with pytest.raises(NotApplicableError, match=reason):
-        coterie.measure(log, release, [name], seed=SEED)
+        coterie.measure(release, [name], original=log, seed=SEED)
     said = []
-    scores = coterie.measure(log, release, seed=SEED, left_out=said.append)
+    scores = coterie.measure(release, original=log, seed=SEED, left_out=said.append)
     assert name not in set(scores["name"])
     if name != "partition_agreement":  # which is taken on request
         assert any(text.startswith(f"{name}: ") and reason in text for text in said)
@@ -217,10 +217,10 @@ def test_no_groups_and_no_queries():
     log = coterie.prepare(coterie.read("synth:users=40,seed=2"))
     release = api.anonymize_prepared(log, SuppressRare(k=2, users="pseudonym"), seed=SEED)
     with pytest.raises(NotApplicableError, match="this release has none"):
-        coterie.measure(log, release, ["homogeneity"], seed=SEED)
+        coterie.measure(release, ["homogeneity"], original=log, seed=SEED)
     visits = visits_log()
     release = api.anonymize_prepared(visits, SuppressRare(k=2, users="pseudonym"), seed=SEED)
     for name in ("homogeneity", "partition_agreement"):
         with pytest.raises(NotApplicableError, match="this log is"):
-            coterie.measure(visits, release, [name], seed=SEED)
-    assert coterie.measure(visits, release, seed=SEED).height
+            coterie.measure(release, [name], original=visits, seed=SEED)
+    assert coterie.measure(release, original=visits, seed=SEED).height

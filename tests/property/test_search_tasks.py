@@ -71,7 +71,9 @@ def in_phrases(release):
 
 
 def measured(name, early, release, later, seed=4):
-    return dict(coterie.measure(early, release, [name], seed=seed, later=later).select("key", "value").iter_rows())
+    return dict(
+        coterie.measure(release, [name], original=early, seed=seed, later=later).select("key", "value").iter_rows()
+    )
 
 
 @pytest.fixture(scope="module", params=[(0, "queries"), (1, "queries"), (2, "phrases")], ids=str)
@@ -293,4 +295,4 @@ def test_the_order_of_rows_changes_nothing_and_other_seeds_draw_others(case, nam
 def test_later_queries_are_needed(case, name):
     early, _, release = case
     with pytest.raises(NotApplicableError, match="later="):
-        coterie.measure(early, release, [name])
+        coterie.measure(release, [name], original=early)

@@ -191,7 +191,9 @@ def test_disjoint_interests_leave_one_in_k(tmp_path):
     log = _log([(u, word) for u, word in enumerate(words) for _ in range(12)])
     six = str(tmp_path / "six.npz")
     release = api.anonymize_prepared(log, SemanticMicroaggregate(k=3, taxonomy=six), seed=1)
-    scores = dict(coterie.measure(log, release, ["semantic_remain"], taxonomy=six).select("key", "value").rows())
+    scores = dict(
+        coterie.measure(release, ["semantic_remain"], original=log, taxonomy=six).select("key", "value").rows()
+    )
     for key in ("level_1", "level_2", "up_to_5", "level_1.relative"):
         assert scores[f"categories_1.{key}"] == pytest.approx(100 / 3)
     assert "categories_1.level_3" not in scores  # the tree has two levels

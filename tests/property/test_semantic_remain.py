@@ -27,7 +27,7 @@ METHODS = [
 
 
 def _scores(log, release):
-    return dict(coterie.measure(log, release, ["semantic_remain"]).select("key", "value").rows())
+    return dict(coterie.measure(release, ["semantic_remain"], original=log).select("key", "value").rows())
 
 
 def _after(log, release):
@@ -71,7 +71,7 @@ def test_a_shallow_tree_has_no_empty_levels(tmp_path):
     packed.write(tree_of([-1, 0, 1], {"music": [1], "jazz": [2]}), path)
     log = _log([("a", "jazz"), ("b", "jazz"), ("c", "music")])
     release = api.anonymize_prepared(log, SuppressRare(k=2, users="pseudonym"), seed=1)
-    scores = coterie.measure(log, release, ["semantic_remain"], taxonomy=str(path))
+    scores = coterie.measure(release, ["semantic_remain"], original=log, taxonomy=str(path))
     keys = [key for key in scores["key"] if key.startswith("categories_1.")]
     assert keys == [
         f"categories_1.{name}{end}" for name in ("level_1", "level_2", "up_to_5") for end in ("", ".relative")
@@ -108,4 +108,4 @@ def test_it_is_about_queries():
     log = visits_log()
     release = api.anonymize_prepared(log, SuppressRare(k=2), seed=1)
     with pytest.raises(NotApplicableError, match="what queries mean"):
-        coterie.measure(log, release, ["semantic_remain"])
+        coterie.measure(release, ["semantic_remain"], original=log)

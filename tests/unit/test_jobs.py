@@ -417,16 +417,16 @@ def _change_a_row(path):
 
 def test_a_report_does_not_believe_the_sidecar(log, safe, tmp_path):
     original = coterie.read(log)
-    coterie.report(original, [coterie.load_release(safe)], tmp_path / "before.json")
+    coterie.report([coterie.load_release(safe)], original=original, to=tmp_path / "before.json")
     assert json.loads((tmp_path / "before.json").read_text())["releases"][0]["verdict"] == "kept"
     _change_a_row(safe)
-    coterie.report(original, [coterie.load_release(safe)], tmp_path / "python.json")
+    coterie.report([coterie.load_release(safe)], original=original, to=tmp_path / "python.json")
     assert jobs.report_files([str(safe)], [str(log)], tmp_path / "job.json") == [str(safe)]
     for name in ("python.json", "job.json"):
         text = (tmp_path / name).read_text()
         assert json.loads(text)["releases"][0]["verdict"] == "broken"
         assert "secret" not in text
-    page = coterie.report(original, [coterie.load_release(safe)], tmp_path / "page.md").read_text()
+    page = coterie.report([coterie.load_release(safe)], original=original, to=tmp_path / "page.md").read_text()
     assert "checks passed; the promise holds" not in page
 
 
@@ -451,7 +451,7 @@ def test_a_report_replaces_no_input(log, safe, tmp_path, named, which):
         release = coterie.anonymize(coterie.prepare(coterie.read(log, **reading)), SuppressRare(k=3))
         loaded = [release] if which == "log" else [coterie.load_release(releases)]
         with pytest.raises(ParameterError, match="never replaced"):
-            coterie.report(coterie.read(log, **reading), loaded, target, force=True)
+            coterie.report(loaded, original=coterie.read(log, **reading), to=target, force=True)
     assert _content(tmp_path) == before
 
 

@@ -130,11 +130,11 @@ def test_releases_of_a_log_that_was_read_in_two_ways_share_no_page(addresses, tm
     loaded = [coterie.load_release(addresses / f"{name}.tsv") for name in names]
     log = coterie.read(addresses / "log.csv", columns={"user": "user_id", "query": "query"})
     with pytest.raises(InputError, match="read in different ways"):
-        coterie.report(log, loaded, tmp_path / "r.json")
+        coterie.report(loaded, original=log, to=tmp_path / "r.json")
 
 
 def test_a_log_that_was_prepared_otherwise_is_refused(addresses, tmp_path):
     log = coterie.read(addresses / "log.csv", columns={"user": "user_id", "query": "query"})
     release = coterie.load_release(addresses / "user_id.default.tsv")
     with pytest.raises(InputError, match="Give the log as it was read"):
-        coterie.report(coterie.prepare(log, "default,scrub"), release, tmp_path / "r.json", names=["mass"])
+        coterie.report(release, original=coterie.prepare(log, "default,scrub"), to=tmp_path / "r.json", names=["mass"])

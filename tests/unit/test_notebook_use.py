@@ -47,10 +47,10 @@ def test_tables_are_taken_wherever_a_log_is(table, tmp_path):
     assert coterie.verify(release, table).exit_code == 0
     coterie.write(release, tmp_path / "safe.tsv")
     assert coterie.verify(tmp_path / "safe.tsv", table, steps=[]).exit_code == 0
-    assert coterie.measure(table, release, ["mass"]).height
+    assert coterie.measure(release, ["mass"], original=table).height
     assert coterie.inspect(table).height
     assert coterie.prepare(table, ["drop_empty"]).steps == ("drop_empty",)
-    assert coterie.report(table, release, tmp_path / "r.json", names=["mass"]).exists()
+    assert coterie.report(release, original=table, to=tmp_path / "r.json", names=["mass"]).exists()
     assert coterie.verify(table, table, promise="query_k_anonymity", k=2, steps=[]).exit_code in (0, 1)
 
 
@@ -58,9 +58,9 @@ def test_tables_are_taken_wherever_a_log_is(table, tmp_path):
     lambda thing: coterie.anonymize(thing, "suppress_rare"),
     lambda thing: coterie.prepare(thing),
     lambda thing: coterie.inspect(thing),
-    lambda thing: coterie.measure(thing, None),
-    lambda thing: coterie.measure(FRAME, thing),
-    lambda thing: coterie.report(FRAME, [thing], "r.html"),
+    lambda thing: coterie.measure(None, original=thing),
+    lambda thing: coterie.measure(thing, original=FRAME),
+    lambda thing: coterie.report([thing], original=FRAME, to="r.html"),
     lambda thing: coterie.write(thing, "x.tsv"),
 ])  # fmt: skip
 @pytest.mark.parametrize("thing", ["log.tsv", 7, ("a", "b"), [1, 2]])
@@ -91,7 +91,7 @@ def test_what_a_notebook_shows():
     log = coterie.prepare(queries_log())
     release = coterie.anonymize(log, "suppress_rare", k=3, users="session", seed=1)
     verdict = coterie.verify(release, log)
-    shown = [thing._repr_html_() for thing in (log, release, verdict, coterie.measure(log, release, ["mass"]))]
+    shown = [thing._repr_html_() for thing in (log, release, verdict, coterie.measure(release, ["mass"], original=log))]
     assert "normalize, drop_empty" in shown[0]
     assert "k = 3" in shown[1]
     assert "The promise holds." in shown[2]

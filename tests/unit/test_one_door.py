@@ -374,19 +374,27 @@ def test_logs_of_several_files_and_of_folders_have_one_list_at_both_doors(folder
 # --- errors name what was typed -----------------------------------------------------------------------
 
 
-def test_measure_takes_one_name_and_either_order(folder):
+def test_measure_takes_one_name_and_the_release_first(folder):
     log = coterie.read(folder / "python" / "log.tsv")
     release = coterie.anonymize(log, "suppress_rare", k=3)
-    scores = coterie.measure(log, release, ["mass"])
-    assert coterie.measure(log, release, "mass").equals(scores)
-    assert coterie.measure(release, log, "mass").equals(scores)
+    scores = coterie.measure(release, ["mass"], original=log)
+    assert coterie.measure(release, "mass", original=log).equals(scores)
+    assert coterie.measure(release, "mass", log).equals(scores)
     with pytest.raises(InputError, match="This is a release, and a log is expected"):
-        coterie.measure(release, release)
+        coterie.measure(release, original=release)
     with pytest.raises(InputError, match="A release is expected"):
-        coterie.measure(log, log)
+        coterie.measure(log, original=log)
     for releases in (release, [release]):
-        coterie.report(releases, log, folder / "r.json", names="mass", force=True)
+        coterie.report(releases, original=log, to=folder / "r.json", names="mass", force=True)
+        with pytest.raises(InputError, match=r"A release comes first, and its log after it: coterie\.report\(\["):
+            coterie.report(log, releases, folder / "r.json")
     assert '"mass"' in (folder / "r.json").read_text()
+    for old in ((log, release), (log, release, "mass"), (log, [release])):
+        with pytest.raises(InputError, match=r"A release comes first, and its log after it: coterie\.measure\("):
+            coterie.measure(*old)
+    for missing in ((release,), (release, "mass"), (release, log)):
+        with pytest.raises(InputError, match="The log that the release was made from is missing"):
+            coterie.measure(*missing)
 
 
 @pytest.mark.parametrize(
@@ -398,8 +406,8 @@ def test_measure_takes_one_name_and_either_order(folder):
         (lambda _, out: coterie.write(_release(), out / "a.parquet", csv_safe=True), "csv_safe"),
         (lambda _, out: coterie.write(_release(), out / "a.tsv", promise="none"), "promise"),
         (lambda log, out: coterie.write(coterie.anonymize(log, "unprotected"), out / "a.tsv"), "promise='none'"),
-        (lambda log, _: coterie.measure(_log(), _release(), "f_beta"), "labels=FILE"),
-        (lambda log, _: coterie.measure(_log(), _profiles(), "composition"), "second=OUT"),
+        (lambda log, _: coterie.measure(_release(), "f_beta", original=_log()), "labels=FILE"),
+        (lambda log, _: coterie.measure(_profiles(), "composition", original=_log()), "second=OUT"),
         (lambda log, _: coterie.log(pl.DataFrame({"a": [1], "b": [2]})), "columns="),
         (lambda log, _: coterie.log(pl.DataFrame({"q": ["a"], "u": ["b"]}), {"query": "z"}), 'columns={"query": "z"}'),
         (lambda log, _: coterie.read("no.csv", sql="SELECT 1"), "sql"),

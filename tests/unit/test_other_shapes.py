@@ -121,19 +121,19 @@ def test_each_measure_gives_a_number_or_a_reason(name, with_record):
     given["outsiders"] = log
     assert set(given) | {"taxonomy", "topics", "public"} == set(INPUTS)
     if name in NUMBERS:
-        scores = coterie.measure(log, release, [name], seed=1, **given)
+        scores = coterie.measure(release, [name], original=log, seed=1, **given)
         assert scores["value"].drop_nulls().is_finite().all()
     else:
         with pytest.raises(
             NotApplicableError,
             match=r"does not apply here.*(counts in place of rows|COUNTS|profile|is QUERIES|keep rows|public)",
         ):
-            coterie.measure(log, release, [name], seed=1, **given)
+            coterie.measure(release, [name], original=log, seed=1, **given)
 
 
 def test_counts_stand_for_rows():
     log = queries_log()
-    scores = coterie.measure(log, released(log), seed=1)
+    scores = coterie.measure(released(log), original=log, seed=1)
     numbers = {(name, key): value for name, key, value in scores.select("name", "key", "value").iter_rows()}
     assert numbers["release_share", "rows.count"] == 17
     assert numbers["release_share", "rows"] == pytest.approx(100 * 17 / 24)
@@ -145,7 +145,7 @@ def test_counts_stand_for_rows():
 
 def test_reasons_are_told():
     log, reasons = queries_log(), []
-    coterie.measure(log, released(log), left_out=reasons.append)
+    coterie.measure(released(log), original=log, left_out=reasons.append)
     assert any(reason.startswith("exposure: The release has counts in place of rows") for reason in reasons)
 
 
@@ -155,7 +155,7 @@ def test_reports(tmp_path, log, with_record):
     release = coterie.load_release(tmp_path / "counts.parquet", tmp_path / "record" if with_record else None)
     texts = {}
     for kind in ("html", "md", "json"):
-        texts[kind] = coterie.report(log, [release], tmp_path / f"report.{kind}", seed=1).read_text()
+        texts[kind] = coterie.report([release], original=log, to=tmp_path / f"report.{kind}", seed=1).read_text()
         assert "count_queries cells of 3" in texts[kind]
         assert CellK(least=3).sentence in texts[kind]
     data = json.loads(texts["json"])["releases"][0]
@@ -173,7 +173,9 @@ def test_reports(tmp_path, log, with_record):
 
 def test_several_releases_side_by_side(tmp_path):
     log = queries_log()
-    page = coterie.report(log, [released(log, 2), released(log, 3)], tmp_path / "both.html", seed=1).read_text()
+    page = coterie.report(
+        [released(log, 2), released(log, 3)], original=log, to=tmp_path / "both.html", seed=1
+    ).read_text()
     assert "cells of 2" in page
     assert "cells of 3" in page
     assert "What a larger k changes" not in page, "no promise has a k, whatever parameters a method has"

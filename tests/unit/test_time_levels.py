@@ -163,7 +163,9 @@ def test_the_hour_after_midnight_is_an_hour():
     assert release.to_polars().select("time", "time_level").rows() == [(DAY, "day")] * 3 + [(DAY, "hour")] * 3
     assert release.log.shape is VISITS.with_levels()
     assert coterie.verify(release, _visits()).exit_code == 0
-    scores = dict(coterie.measure(_visits(), release, ["visit_tables"], seed=1).select("key", "value").iter_rows())
+    scores = dict(
+        coterie.measure(release, ["visit_tables"], original=_visits(), seed=1).select("key", "value").iter_rows()
+    )
     assert scores["hours.known"] == 50
 
 
@@ -178,7 +180,7 @@ def test_a_witness_reads_how_exact_a_time_is():
     log = coterie.log(pl.DataFrame(rows, schema=["user", "query", "time"], orient="row"))
     release = coterie.anonymize(log, SuppressRare(k=2), seed=1)
     assert sorted(release.to_polars()["time_level"]) == ["day", "day", "week", "week"]
-    scores = dict(coterie.measure(log, release, ["witness"], seed=1).select("key", "value").iter_rows())
+    scores = dict(coterie.measure(release, ["witness"], original=log, seed=1).select("key", "value").iter_rows())
     # Each of two people fits all four rows of that Monday, by its day or by its week; the others fit the week alone.
     assert scores["after.query_and_day"] == 100 * (2 / 4 + 2 / 2) / 4
 

@@ -173,9 +173,9 @@ def test_a_record_belongs_to_its_log(tmp_path):
         coterie.anonymize(coterie.read(tmp_path / "one"), SuppressRare(k=3)), tmp_path / "s.tsv", record=tmp_path / "r"
     )
     loaded = coterie.load_release(tmp_path / "s.tsv", tmp_path / "r")
-    assert coterie.measure(coterie.read(tmp_path / "one"), loaded).height
+    assert coterie.measure(loaded, original=coterie.read(tmp_path / "one")).height
     with pytest.raises(InputError, match="other input files"):
-        coterie.measure(coterie.read(tmp_path / "two"), loaded)
+        coterie.measure(loaded, original=coterie.read(tmp_path / "two"))
 
 
 def test_the_sidecar_states_the_limits(release, tmp_path):

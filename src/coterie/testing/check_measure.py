@@ -76,7 +76,7 @@ def _scores(name: str, log: Log, release: Release) -> pl.DataFrame:
     given["outsiders"] = replace(log, frame=strangers)
     if log.shape is TERMS:
         given |= {"topics": _topics(log), "public": replace(log, frame=_of_the_next(log))}
-    return api.measure(log, release, [name], seed=5, **given)
+    return api.measure(release, [name], original=log, seed=5, **given)
 
 
 def _another(log: Log) -> Any:

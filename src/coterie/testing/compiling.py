@@ -57,4 +57,4 @@ def _release(log: Log, name: str, params: dict[str, Any], *, measured: bool = Fa
     with suppress(CoterieError):  # a log that a method refuses, or an extra that is not installed
         release = coterie.anonymize(log, name, seed=None if "delta" in params else 1, **params)
         if measured:
-            coterie.measure(log, release, seed=1)
+            coterie.measure(release, original=log, seed=1)

@@ -16,14 +16,14 @@ def release():
 def test_a_release_is_measured_here(release):
     log = scattered(log_for(QUERIES))
     with pytest.raises(ParameterError, match=r"measured and reported on one machine.*leave out session"):
-        coterie.measure(release, log, "release_share")
+        coterie.measure(release, "release_share", original=log)
     assert log.engine.came == 0
 
 
 def test_a_page_is_made_here(release, tmp_path):
     log = scattered(log_for(QUERIES))
     with pytest.raises(ParameterError, match=r"a release of a sample of its people"):
-        coterie.report(log, release, tmp_path / "page.md")
+        coterie.report(release, original=log, to=tmp_path / "page.md")
     assert log.engine.came == 0
     assert not any(tmp_path.iterdir())
 

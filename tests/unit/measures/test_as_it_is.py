@@ -31,7 +31,7 @@ def test_one_number_before(where, how, tmp_path):
     method, params = how
     release = coterie.anonymize(log, method, seed=1, **params)
     page = tmp_path / "page.json"
-    coterie.report(as_read, release, page)
+    coterie.report(release, original=as_read, to=page)
     told = json.loads(page.read_text())
     sheet = {}
     for line in told["decision"]["identifiability"][0]["lines"]:

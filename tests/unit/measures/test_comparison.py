@@ -54,7 +54,7 @@ def test_a_measure_of_the_release_alone_does_not_read_the_original(log, release,
         yield Score("rows", comparison.released.height, "rows")
 
     own_measure(monkeypatch, needs=frozenset(), figures=(), measure=measure)
-    scores = coterie.measure(untouchable(log), release, ["theirs"])
+    scores = coterie.measure(release, ["theirs"], original=untouchable(log))
     assert scores.rows() == [("theirs", "rows", 17.0, "rows")]
 
 
@@ -84,17 +84,17 @@ def test_needs_are_checked_before_the_measure_runs(log, release, monkeypatch):
     bare = replace(release, record=replace(release.record, rows=None))
     own_measure(monkeypatch, needs=frozenset({"rows"}), figures=(), measure=measure)
     with pytest.raises(NotApplicableError, match="does not keep rows"):
-        coterie.measure(log, bare, ["theirs"])
+        coterie.measure(bare, ["theirs"], original=log)
     own_measure(monkeypatch, needs=frozenset({"labels"}), figures=(), measure=measure)
     with pytest.raises(NotApplicableError, match="labels=FILE"):
-        coterie.measure(log, release, ["theirs"])
+        coterie.measure(release, ["theirs"], original=log)
     own_measure(monkeypatch, needs=frozenset({"record"}), figures=(), measure=measure)
     with pytest.raises(MissingError, match="record=DIR"):
-        coterie.measure(log, replace(release, record=None), ["theirs"])
+        coterie.measure(replace(release, record=None), ["theirs"], original=log)
     own_measure(monkeypatch, needs=frozenset({"text"}), figures=(), measure=measure)
     concepts = api.anonymize_prepared(log, Generalize(k=2), seed=1)
     with pytest.raises(NotApplicableError, match="concepts in place of queries"):
-        coterie.measure(log, concepts, ["theirs"])
+        coterie.measure(concepts, ["theirs"], original=log)
 
 
 def test_a_measure_has_all_its_parts(monkeypatch):
@@ -132,17 +132,17 @@ def test_without_a_record_another_log_is_refused(method, tmp_path):
     release = api.anonymize_prepared(log, method, seed=1)
     coterie.write(release, tmp_path / "safe.tsv")
     loaded = coterie.api.load_release(tmp_path / "safe.tsv")
-    assert coterie.measure(log, loaded, ["frequency"]).height
+    assert coterie.measure(loaded, ["frequency"], original=log).height
     other = coterie.read("synth:users=60,seed=8")
     with pytest.raises(InputError, match=r"different values of 'query' in the release .* from another log"):
-        coterie.measure(other, loaded, ["frequency"])
+        coterie.measure(loaded, ["frequency"], original=other)
     with pytest.raises(InputError, match="normalize, drop_empty"):
-        coterie.measure(other, loaded)
+        coterie.measure(loaded, original=other)
     # One query that the release has, and nobody typed: a single stranger is enough.
     first = loaded.to_polars()["query"][0]
     less = replace(log, frame=log.frame.filter(pl.col("query") != first))
     with pytest.raises(InputError, match=r"^1 of the "):
-        coterie.measure(less, loaded, ["frequency"])
+        coterie.measure(loaded, ["frequency"], original=less)
 
 
 def test_rows_that_are_kept_are_counted(tmp_path):
@@ -150,15 +150,15 @@ def test_rows_that_are_kept_are_counted(tmp_path):
     table = pl.DataFrame({"user": ["1", "2", "3", "3"], "query": "tea"})
     coterie.write(api.anonymize_prepared(coterie.log(table), SuppressRare(k=3)), tmp_path / "safe.tsv")
     loaded = coterie.api.load_release(tmp_path / "safe.tsv")
-    assert coterie.measure(coterie.log(table), loaded, ["frequency"]).height
+    assert coterie.measure(loaded, ["frequency"], original=coterie.log(table)).height
     with pytest.raises(InputError, match="not as often"):
-        coterie.measure(coterie.log(table.head(3)), loaded, ["frequency"])
+        coterie.measure(loaded, ["frequency"], original=coterie.log(table.head(3)))
 
 
 def test_concepts_are_not_looked_for_in_the_original(tmp_path):
     log = coterie.prepare(coterie.read("synth:users=60,seed=7"))
     coterie.write(api.anonymize_prepared(log, Generalize(k=3), seed=1), tmp_path / "safe.tsv")
-    assert coterie.measure(log, coterie.api.load_release(tmp_path / "safe.tsv")).height
+    assert coterie.measure(coterie.api.load_release(tmp_path / "safe.tsv"), original=log).height
 
 
 @pytest.mark.parametrize("name", registry.names("measures"))
@@ -166,6 +166,6 @@ def test_measures_look_at_documents_or_say_why_not(name):
     log = terms_log()
     release = api.anonymize_prepared(log, MicroaggregateDocuments(k=3), seed=1)
     try:
-        assert coterie.measure(log, release, [name], seed=1).height
+        assert coterie.measure(release, [name], original=log, seed=1).height
     except NotApplicableError as error:
         assert "does not apply here" in str(error)  # noqa: PT017 (either is fine)

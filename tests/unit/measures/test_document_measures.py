@@ -53,7 +53,7 @@ def release(log):
 
 
 def scores(log, release, name, **given):
-    return dict(coterie.measure(log, release, [name], seed=3, **given).select("key", "value").iter_rows())
+    return dict(coterie.measure(release, [name], original=log, seed=3, **given).select("key", "value").iter_rows())
 
 
 def test_readable_terms(log, release):
@@ -137,7 +137,7 @@ def test_loss_is_that_of_plain_python(log, release):
 
 def test_loss_of_a_sample_is_of_whole_groups(log, release, monkeypatch):
     monkeypatch.setattr("coterie.measures.utility.document_loss.DOCUMENTS", 4)
-    table = coterie.measure(log, release, ["document_loss"], seed=3)
+    table = coterie.measure(release, ["document_loss"], original=log, seed=3)
     assert table.filter(pl.col("key") == "documents").select("value", "unit").row(0) == (3, "sampled")
 
 
@@ -188,12 +188,12 @@ def test_other_logs_have_no_documents():
     made = coterie.anonymize(log, SuppressRare(k=3, users="pseudonym"), seed=1)
     for name in ("readable_terms", "vocabulary", "document_loss", "known_terms"):
         with pytest.raises(NotApplicableError, match="It is about documents, and this log is QUERIES"):
-            coterie.measure(log, made, [name])
+            coterie.measure(made, [name], original=log)
 
 
 def test_measures_of_single_lines_do_not_apply(log, release):
     told = []
-    coterie.measure(log, release, seed=3, left_out=told.append)
+    coterie.measure(release, original=log, seed=3, left_out=told.append)
     named = {text.partition(":")[0] for text in told}
     assert {"exposure", "information_loss", "attribution", "dominance"} <= named
     assert not {"readable_terms", "vocabulary", "known_terms", "linkage", "uniqueness"} & named

@@ -15,7 +15,7 @@ from tests.helpers.hand_made import log_of
 
 
 def scores(log, release):
-    return dict(coterie.measure(log, release, ["equal_rows"], seed=1).select("key", "value").iter_rows())
+    return dict(coterie.measure(release, ["equal_rows"], original=log, seed=1).select("key", "value").iter_rows())
 
 
 def test_rows_with_all_that_they_say():
@@ -46,4 +46,4 @@ def test_rows_of_nobody_are_nobodys():
 def test_what_became_of_rows_must_be_known():
     log = queries_log()
     with pytest.raises(NotApplicableError, match="does not keep rows"):
-        coterie.measure(log, coterie.anonymize(log, Microaggregate(k=3), seed=1), ["equal_rows"])
+        coterie.measure(coterie.anonymize(log, Microaggregate(k=3), seed=1), ["equal_rows"], original=log)

@@ -23,7 +23,7 @@ def test_an_unknown_name_gets_a_hint():
     log = queries_log()
     release = coterie.anonymize(log, Microaggregate(k=3), seed=1)
     with pytest.raises(ParameterError, match=r"'lables'\. Did you mean 'labels'"):
-        coterie.measure(log, release, lables="x.csv")
+        coterie.measure(release, original=log, lables="x.csv")
 
 
 @pytest.mark.parametrize("kappas", [[1], [2.5], [True], "2", ["2"]])
@@ -43,7 +43,7 @@ def test_a_later_log_has_the_shape_of_the_original():
     log = queries_log()
     release = coterie.anonymize(log, Microaggregate(k=3), seed=1)
     with pytest.raises(InputError, match="later log has the shape VISITS"):
-        coterie.measure(log, release, ["later_queries"], later=visits_log())
+        coterie.measure(release, ["later_queries"], original=log, later=visits_log())
 
 
 def test_studies_give_files_beside_them(tmp_path):

@@ -19,7 +19,7 @@ from coterie.testing import queries_log, visits_log
 
 
 def _scores(release, name, log=None, **more):
-    found = coterie.measure(log or queries_log(), release, [name], seed=1, **more)
+    found = coterie.measure(release, [name], original=log or queries_log(), seed=1, **more)
     return {key: value for _, key, value, _ in found.iter_rows()}
 
 
@@ -111,7 +111,7 @@ def test_without_labels():
     release = coterie.anonymize(queries_log(), SuppressRare(k=4), seed=1)
     with pytest.raises(NotApplicableError, match="labels=FILE"):
         _scores(release, "f_beta")
-    assert "f_beta" not in coterie.measure(queries_log(), release, seed=1)["name"].unique()
+    assert "f_beta" not in coterie.measure(release, original=queries_log(), seed=1)["name"].unique()
 
 
 def test_label_files(tmp_path):

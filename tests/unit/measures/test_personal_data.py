@@ -13,7 +13,7 @@ def test_rows_queries_and_kinds():
     often = int((rows["query"] == "weather").sum())
     mails = replace(log, frame=rows.with_columns(query=rows["query"].replace("weather", "ann@example.org")).lazy())
     release = coterie.anonymize(mails, SuppressRare(k=2), seed=1)
-    found = dict(coterie.measure(mails, release, ["personal_data"]).select("key", "value").iter_rows())
+    found = dict(coterie.measure(release, ["personal_data"], original=mails).select("key", "value").iter_rows())
     left = int((release.to_polars()["query"] == "ann@example.org").sum())
     assert left > 0
     assert found == {
@@ -23,5 +23,5 @@ def test_rows_queries_and_kinds():
 
 def test_nothing_found_is_said_as_0():
     release = coterie.anonymize(queries_log(), SuppressRare(k=2), seed=1)
-    found = dict(coterie.measure(queries_log(), release, ["personal_data"]).select("key", "value").iter_rows())
+    found = dict(coterie.measure(release, ["personal_data"], original=queries_log()).select("key", "value").iter_rows())
     assert found == {"before.rows": 0, "before.queries": 0, "after.rows": 0, "after.queries": 0}

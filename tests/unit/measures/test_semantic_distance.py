@@ -28,7 +28,7 @@ WORDS = [
 
 
 def _scores(log, release):
-    return dict(coterie.measure(log, release, ["semantic_distance"], seed=1).select("key", "value").rows())
+    return dict(coterie.measure(release, ["semantic_distance"], original=log, seed=1).select("key", "value").rows())
 
 
 def _plain(log, release):

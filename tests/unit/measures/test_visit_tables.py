@@ -54,7 +54,7 @@ def log():
 
 
 def scores(log, release, name):
-    return dict(coterie.measure(log, release, [name], seed=1).select("key", "value").iter_rows())
+    return dict(coterie.measure(release, [name], original=log, seed=1).select("key", "value").iter_rows())
 
 
 def release_with(log, level=None, **columns):
@@ -153,7 +153,7 @@ def test_other_logs():
     release = coterie.anonymize(log, SuppressRare(k=3), seed=1)
     for name in ("visit_tables", "visit_indicators"):
         with pytest.raises(NotApplicableError, match="this log is QUERIES"):
-            coterie.measure(log, release, [name])
+            coterie.measure(release, [name], original=log)
 
 
 def test_tables_of_counts_are_compared_as_they_are(log):
@@ -262,7 +262,7 @@ def test_beginnings_of_addresses(addresses, beginning):
 
 def test_no_browser_is_no_indicator(log):
     with pytest.raises(NotApplicableError, match="which browser"):
-        coterie.measure(log, coterie.anonymize(log, SuppressRare(k=2), seed=1), ["visit_indicators"])
+        coterie.measure(coterie.anonymize(log, SuppressRare(k=2), seed=1), ["visit_indicators"], original=log)
 
 
 def test_errors_of_tables():

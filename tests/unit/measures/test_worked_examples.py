@@ -24,7 +24,7 @@ def pair():
 
 
 def _scores(pair, name):
-    return {key: value for _, key, value, _ in coterie.measure(*pair, [name], seed=1).iter_rows()}
+    return {key: value for _, key, value, _ in coterie.measure(pair[1], [name], pair[0], seed=1).iter_rows()}
 
 
 def test_release_share(pair):
@@ -77,7 +77,7 @@ def test_overlap_is_between_the_top_tens():
     from dataclasses import replace
 
     changed = replace(release, log=replace(release.log, frame=frame))
-    scores = {k: v for _, k, v, _ in coterie.measure(log, changed, ["frequency"], seed=1).iter_rows()}
+    scores = {k: v for _, k, v, _ in coterie.measure(changed, ["frequency"], original=log, seed=1).iter_rows()}
     assert scores["query.overlap"] == 9
 
 

@@ -88,4 +88,4 @@ def test_a_dictionary_is_taken_like_the_file():
 
 def test_what_is_no_dictionary_is_refused_before_anything_is_read(tmp_path):
     with pytest.raises(ParameterError, match=r"TOML file, or a dictionary with the same keys \(name, purpose"):
-        coterie.report(None, None, tmp_path / "r.html", about=["name"])
+        coterie.report(None, original=None, to=tmp_path / "r.html", about=["name"])

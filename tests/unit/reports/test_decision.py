@@ -428,7 +428,7 @@ def test_rows_of_shared_profiles_are_not_called_kept():
     from coterie.testing import queries_log
 
     release = coterie.anonymize(queries_log(), Microaggregate(k=2), seed=1)
-    scores = coterie.measure(queries_log(), release, ["release_share"])
+    scores = coterie.measure(release, ["release_share"], original=queries_log())
     assert "rows" not in scores["key"].to_list()
     assert scores.filter(pl.col("key") == "rows.count")["value"].item() > 0
     assert "%" not in release.size

@@ -120,7 +120,7 @@ def test_a_record_belongs_to_its_parts(release, tmp_path):
     coterie.write(release, tmp_path / "safe.tsv", parts=2, record=tmp_path / "record")
     assert coterie.load_release(tmp_path / "safe.tsv", tmp_path / "record").record is not None
     assert coterie.verify(tmp_path / "safe.tsv", queries_log(), record=tmp_path / "record").exit_code == 0
-    scores = coterie.measure(queries_log(), coterie.load_release(tmp_path / "safe.tsv", tmp_path / "record"))
+    scores = coterie.measure(coterie.load_release(tmp_path / "safe.tsv", tmp_path / "record"), original=queries_log())
     assert scores.height
 
 

@@ -89,7 +89,7 @@ def test_a_table_is_written_and_verified(table, tmp_path, make, method):
     assert [check.text for check in verdict.checks if check.status != "passed"] == []
     loaded = coterie.load_release(table, record, sidecar=side)
     assert loaded.to_polars().equals(release.to_polars())
-    assert coterie.measure(log, loaded, ["release_share"]).height
+    assert coterie.measure(loaded, ["release_share"], original=log).height
     for path in (side, record / "run.json"):
         assert PASSWORD not in path.read_text()
     with pytest.raises(ParameterError, match="exists, and a table is never replaced"):
