@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from coterie.core.params import early_params, public_params, showing
 from coterie.core.people import cautions
 from coterie.core.plan import Facts, Method, baseline_of, holds_rows, refuse_log, refuse_seed, shape_given, spends
 from coterie.core.plan import learn as learn_by
-from coterie.core.promise import Case, Verdict, promise_nothing, refuse_judging_on, with_k
+from coterie.core.promise import Case, Promise, Verdict, promise_nothing, refuse_judging_on, with_k
 from coterie.core.row_digest import digest_of_rows
 from coterie.core.run import HERE, Engine, Run
 from coterie.core.scores import score_table
@@ -47,8 +47,16 @@ from coterie.reports import RANDOM, render, report_kind
 from coterie.reports.about import About, as_about, today
 from coterie.reports.decision import Sheet, decide
 from coterie.reports.figures import Figures, findings_of, headlines
+from coterie.reports.views import (
+    ReleaseView,
+    overview,
+    personal_data,
+    refuse_idle,
+    singled_out,
+    site_searches,
+    with_baseline,
+)
 from coterie.reports.views import log_view as log_view
-from coterie.reports.views import overview, personal_data, refuse_idle, singled_out, site_searches, with_baseline
 from coterie.reports.views import release_view as release_view
 from coterie.steps import DEFAULT, PrepareStep, StepLike, spelled, steps_of
 from coterie.steps import prepare as apply_steps
@@ -70,7 +78,7 @@ from coterie.writing.released import (
     released_rows,
     verify_foreign,
 )
-from coterie.writing.sidecar import prepare_steps, read_sidecar, reading_like, sidecar_path
+from coterie.writing.sidecar import Sidecar, prepare_steps, read_sidecar, reading_like, sidecar_path
 from coterie.writing.target import Target
 from coterie.writing.targets import placed, refuse_output
 
@@ -87,6 +95,40 @@ _NO_BASELINE = "Random groups of the same k are shown only where the run record 
 
 
 def _silent(_stage: str, _told: Told | None = None) -> None: ...
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Job:
+    """How a whole task is done: who hears of it, where it is done, and what it takes from before."""
+
+    progress: Progress = _silent
+    """Hears which stage the task is at, and how far."""
+    note: Callable[[str], None] = _silent
+    """Hears what people should know about the input or the result; never a value of the log."""
+    seed: int | None = None
+    blocks: int | None = None
+    engine: str | None = None
+    """The address of a Spark cluster that does the work; None for this machine."""
+    parts: int | None = None
+    """In so many tasks the cluster does it."""
+    groups_of: Record | str | Path | None = None
+    """The run record of an earlier release, whose groups all releases use."""
+    independent: bool = False
+    """Whether each of several k has groups of its own, as studies need that compare k."""
+    store: Store | None = None
+    """Scores that were measured before."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """Where a report goes, and what it is to be."""
+
+    to: Path
+    about: About | None = None
+    edition: Literal["internal", "external"] = "internal"
+    force: bool = False
+    weighed: Callable[[Sheet], None] | None = None
+    """Hears what the first page says, before the page is there."""
 
 
 @showing(Reading)
@@ -161,9 +203,9 @@ class Learnt:
     value: Any
     """What the method itself learnt."""
 
-    def serves(self, log: Log, method: Method) -> bool:
+    def serves(self, method: Method) -> bool:
         """Whether this is what `learn` would give."""
-        return log is self.source and early_params(method) == self.learner
+        return early_params(method) == self.learner
 
 
 def learn(
@@ -238,41 +280,41 @@ def anonymize(
 
 
 def anonymize_prepared(
-    log: Log,
+    log: Log | Learnt,
     method: Method,
     *,
     seed: int | None = None,
     blocks: int | None = None,
     record: bool = True,
-    progress: Progress = _silent,
-    learnt: Learnt | None = None,
     groups_of: Record | str | Path | None = None,
+    progress: Progress = _silent,
 ) -> Release:
-    """The same for a log as it is, and nothing is listed. For several k, `learn` once, and give it as `learnt`."""
-    earlier = None if groups_of is None else groups_to_reuse(log, method, groups_of)
-    if learnt is None:
+    """The same for a log as it is, and nothing is listed. For several k, `learn` once, and give that for the log."""
+    source = log.source if isinstance(log, Learnt) else log
+    earlier = None if groups_of is None else groups_to_reuse(source, method, groups_of)
+    if not isinstance(log, Learnt):
         learnt = learn(log, [method], seed=seed, blocks=blocks, progress=progress)
         seed_of_run = learnt.seed
-    elif not learnt.serves(log, method):
+    elif not log.serves(method):
         raise ParameterError("What was learnt belongs to another log, or to a method that differs in more than k.")
     elif blocks is not None:
         raise ParameterError("What was learnt has its blocks already: give them to learn, not here.")
     else:
-        seed_of_run = randomness.new_seed() if seed is None else seed
+        learnt, seed_of_run = log, randomness.new_seed() if seed is None else seed
     name, log = registry.name_of(method), learnt.log
     promises = method.promises(learnt.facts)
     shape = shape_given(method, log, promises)
     before = () if earlier is None else earlier.digests
-    run = Run(seed=seed_of_run, engine=learnt.engine, naming=partial(naming_of, learnt.source, method, before))
+    run = Run(seed=seed_of_run, engine=learnt.engine, naming=partial(naming_of, source, method, before))
     progress("plan")
     decide = method.plan if earlier is None else partial(plan_on, earlier, method)
     plan = decide(learnt.value, log, replace(run, tell=partial(progress, "plan")))
     progress("release")
     draft = method.release(log, plan, replace(run, tell=partial(progress, "release")))
     judged_by_rows = any("rows" in promise.evidence for promise in promises)
-    keep_rows = judged_by_rows or (record and log.in_lines)  # else nobody could look them up by their numbers
+    looked_up = record and log.in_lines  # else nobody could look rows up by their numbers
     progress("release: sort")
-    released, row_map = in_order(draft, shape, run, keep_rows=keep_rows)
+    released, row_map = in_order(draft, shape, run, keep_rows=judged_by_rows or looked_up)
     progress("verify")
     private = Record(
         run={
@@ -284,9 +326,9 @@ def anonymize_prepared(
             "subjects": learnt.facts.subjects,
             "rows": learnt.facts.rows,
             "history": [asdict(step) for step in log.history],
-            "input_sha256": list(learnt.source.file_digests) if record else [],
+            "input_sha256": list(source.file_digests) if record else [],
             # Of rows on a cluster it takes a sort of all of them, so only where names depend on it.
-            "input_digest": learnt.source.digest if (record and log.in_lines) or draft.names_anybody else "",
+            "input_digest": source.digest if looked_up or draft.names_anybody else "",
             GROUPS_DIGEST: "" if draft.ungrouped else groups_digest(draft.subjects),
             GROUPS_OF: list(before),
         },
@@ -306,19 +348,25 @@ def anonymize_prepared(
         engine=log.engine,
         warnings=warnings,
     )
-    verdict = judge(case, promises, partial(progress, "verify"))
-    if verdict.broken or not (verdict.promise_checked or promise_nothing(promises)):
-        raise BrokenPromiseError(_broken_message(name, verdict))
     return Release(
         log=replace(log, frame=released, shape=shape, resources=(log.resources, run), settings=told),
         promises=promises,
         method=name,
         params=public_params(method),
-        checks=verdict.checks,
+        checks=_kept(name, case, promises, progress).checks,
         warnings=warnings,
         record=private,
         verified=digest_of_rows(released),
     )
+
+
+def _kept(method: str, case: Case, promises: tuple[Promise, ...], progress: Progress) -> Verdict:
+    """The verdict on promises that are kept; BrokenPromiseError otherwise."""
+    verdict = judge(case, promises, partial(progress, "verify"))
+    if not verdict.broken and (verdict.promise_checked or promise_nothing(promises)):
+        return verdict
+    details = "; ".join(f"{check.name}: {check.text}" for check in verdict.broken or verdict.unchecked)
+    raise BrokenPromiseError(f"The release of {method} does not keep its promise, so nothing was written. {details}.")
 
 
 def naming_of(log: Log, method: Method, groups_of: Sequence[str] = ()) -> str:
@@ -349,14 +397,7 @@ def verify(
     none of its tables is believed. `sidecar` is for tables of databases, which have nothing beside them.
     """
     near = bring_release(release, sidecar) if isinstance(release, (str, Path)) else None
-    if isinstance(original, (str, Path)):
-        original = read(original, _reading_of(release if near is None else near.path))
-    original = None if original is None else as_log(original)
-    if original is not None and not original.named:
-        raise InputError(
-            f"The original has no {original.shape.subject_noun} in any row, so nothing can be counted. Say which "
-            f"column holds it: --original-columns {original.shape.subject}=NAME (in Python: columns=...)."
-        )
+    original = _original_of(original, release if near is None else near.path)
     if isinstance(release, Release):
         if not (promise is None and steps is None and record is None):
             raise ParameterError("A release knows its promises, steps and record: give only the original, and k.")
@@ -367,42 +408,74 @@ def verify(
     if said is None:
         return verify_foreign(read(path, as_published=True), steps, original, promise, k)
     frame, shape, names, _resources = released_rows(path, said)
-    promises = said.promised
-    if promise is not None and promise not in [each.name for each in promises]:
-        raise ParameterError(f"{path.name} promises {', '.join(each.name for each in promises)}, not {promise}.")
+    if promise is not None and promise not in [each.name for each in said.promised]:
+        raise ParameterError(f"{path.name} promises {', '.join(each.name for each in said.promised)}, not {promise}.")
     refuse_other_shape(shape, original)
     private = read_record(Path(record)) if isinstance(record, (str, Path)) else record
-    if private is not None and not is_record_of(said, private):
-        raise InputError(f"The run record belongs to another release than {path.name}.")
-    if private is not None and original is not None:
-        refuse_other_input(original, private)
-    if original is not None and not original.steps:
-        original = prepare(original, prepare_steps(said, path, private) if steps is None else steps)
-    if private is not None and original is not None and steps is None:
-        refuse_other_digest(original, private)
+    original = _prepared_as_said(path, said, original, private, steps)
     extra = [pl.lit(None).alias(name) for name in names if name not in shape.released]
-    rows = frame.drop("bad").with_columns(extra)
-    engine = HERE
-    if original is not None and not extra:  # else these columns are all that is looked at
-        engine = original.engine
-        refuse_judging_on(engine, promises)
-        original = replace(original, frame=engine.again(original.frame))
-        rows = engine.bring(rows, [path / part.name for part in said.parts] or [path], shape.released)
     case = Case(
-        rows=rows,
+        rows=frame.drop("bad").with_columns(extra),
         shape=shape,
         original=original,
         evidence={} if private is None else private.evidence,
         run={} if private is None else private.run,
-        promised=promises,
-        engine=engine,
+        promised=said.promised,
+        engine=HERE,
         warnings=said.warnings,
     )
+    if not extra:  # else these columns are all that is looked at
+        case = _where_the_original_is(case, path, said)
     checks = len(said.checks) if k is None else None  # when it was made, it passed as many
-    verdict = judge(case, promises if k is None else with_k(promises, k), partial(progress, "verify"), checks)
+    promises = said.promised if k is None else with_k(said.promised, k)
+    verdict = judge(case, promises, partial(progress, "verify"), checks)
     progress("verify: file")
-    of_file = file_checks(path, frame, shape, said, original, verdict.checks)
-    return replace(verdict.about(said.reading, original), checks=(*of_file, *verdict.checks))
+    of_file = file_checks(path, frame, shape, said, case.original, verdict.checks)
+    return replace(verdict.about(said.reading, case.original), checks=(*of_file, *verdict.checks))
+
+
+def _original_of(given: LogLike | str | Path | None, release: Release | Log | str | Path) -> Log | None:
+    """The original that a release is compared with, if any; a file is read as the release says."""
+    if given is None:
+        return None
+    original = read(given, _reading_of(release)) if isinstance(given, (str, Path)) else as_log(given)
+    if not original.named:
+        raise InputError(
+            f"The original has no {original.shape.subject_noun} in any row, so nothing can be counted. Say which "
+            f"column holds it: --original-columns {original.shape.subject}=NAME (in Python: columns=...)."
+        )
+    return original
+
+
+def _prepared_as_said(
+    path: Path, said: Sidecar, original: Log | None, private: Record | None, steps: str | Sequence[StepLike] | None
+) -> Log | None:
+    """The original with the steps of a release, or with `steps`; refused where the record tells of another one."""
+    if private is not None and not is_record_of(said, private):
+        raise InputError(f"The run record belongs to another release than {path.name}.")
+    if original is None:
+        return None
+    if private is not None:
+        refuse_other_input(original, private)
+    if not original.steps:
+        original = prepare(original, prepare_steps(said, path, private) if steps is None else steps)
+    if private is not None and steps is None:
+        refuse_other_digest(original, private)
+    return original
+
+
+def _where_the_original_is(case: Case, path: Path, said: Sidecar) -> Case:
+    """The same case with its rows on the engine of the original."""
+    if case.original is None:
+        return case
+    engine = case.original.engine
+    refuse_judging_on(engine, said.promised)
+    return replace(
+        case,
+        original=replace(case.original, frame=engine.again(case.original.frame)),
+        rows=engine.bring(case.rows, [path / part.name for part in said.parts] or [path], case.shape.released),
+        engine=engine,
+    )
 
 
 def _reading_of(release: Release | Log | str | Path) -> Reading:
@@ -550,12 +623,7 @@ def inspect(log: LogLike, as_read: Log | None = None) -> pl.DataFrame:
     return score_table([*overview(log), *singled_out(log), *personal_data(log), *site_searches(as_read or log)])
 
 
-def _broken_message(name: str, verdict: Verdict) -> str:
-    details = "; ".join(f"{check.name}: {check.text}" for check in verdict.broken or verdict.unchecked)
-    return f"The release of {name} does not keep its promise, so nothing was written. {details}."
-
-
-# --- reports -----
+# --- reports ---------------------------------------------------------------------------------------
 
 
 def report(
@@ -577,12 +645,12 @@ def report(
     `given` is what some measures need, as in `measure`; `names` are measures to take in place of all.
     """
     report_kind(Path(to))
-    about = as_about(about)
+    page = Page(to=Path(to), about=as_about(about), edition=edition, force=force)
     refuse_old_order(original, "coterie.report([release], original=log, to=...)")
     given |= {"names": [given["names"]]} if isinstance(given.get("names"), str) else {}
     original = as_log(original)
     releases = [as_release(each) for each in ([releases] if isinstance(releases, Release) else releases)]
-    refuse_output(Path(to), force, _files_read(original, releases))
+    refuse_output(page.to, force, _files_read(original, releases))
     refuse_read_differently(
         [release.method if release.path is None else release.path.name for release in releases],
         [
@@ -592,9 +660,7 @@ def report(
     )
     original.engine.require_local(ONE_MACHINE)
     again = [verified_again(release, original) for release in releases]
-    return report_verified(
-        original, again, to, about=about, edition=edition, show_values=show_values, seed=seed, force=force, **given
-    )
+    return report_verified(original, again, page, Job(seed=seed), show_values=show_values, **given)
 
 
 def verified_again(release: Release, original: Log) -> Release:
@@ -643,64 +709,51 @@ def refuse_read_differently(names: Sequence[str], readings: Sequence[Reading]) -
             )
 
 
-def report_verified(
-    original: Log,
-    releases: Sequence[Release],
-    to: str | Path,
-    *,
-    about: About | None = None,
-    edition: Literal["internal", "external"] = "internal",
-    show_values: bool = False,
-    seed: int | None = None,
-    force: bool = False,
-    tell: Callable[[str], None] = _silent,
-    weighed: Callable[[Sheet], None] | None = None,
-    store: Store | None = None,
-    progress: Progress = _silent,
-    **given: Any,
-) -> Path:
-    """The same for releases whose checks were made just now; `tell` hears what they cost, in a sentence.
-
-    `weighed` hears what the first page says, before the page is there.
-    """
-    seed = seed_for(original) if seed is None else seed  # the same draws for what stands side by side
-    path = Path(to)
-    kind = report_kind(path)
+def report_verified(original: Log, releases: Sequence[Release], page: Page, job: Job, **given: Any) -> Path:
+    """The same for releases whose checks were made just now; `job.note` hears what they cost, in a sentence."""
+    kind = report_kind(page.to)
     if not releases:
         raise ParameterError("A report needs at least one release.")
     inputs = _files_read(original, releases)
-    refuse_output(path, force, inputs)
-    views, prepared = [], dict[tuple[str, ...], Log]()
-    given = {**given, "show_values": show_values, "seed": seed, "store": store}
-    with_random = [release for release in releases if release.record is not None and _baseline(release) is not None]
-    done = _Done(len(releases) + len(with_random), progress)
-    for release in releases:
+    refuse_output(page.to, page.force, inputs)
+    # The same draws for what stands side by side.
+    given |= {"seed": seed_for(original) if job.seed is None else job.seed, "store": job.store, "as_read": original}
+    views = list(_views(original, releases, job.progress, given))
+    refuse_idle(views, given.get("names"))
+    job.progress("draw")
+    of_log = log_view(original)
+    if page.weighed is not None:
+        page.weighed(decide(of_log, views, Figures.collect(original.shape), page.about, page.edition))
+    text = render(of_log, views, kind, about=page.about, edition=page.edition, date=today())
+    with placed(page.to, page.force, inputs) as part:
+        part.write_text(text, encoding="utf-8")
+    for view in views:
+        for cost in headlines(view.scores, findings_of(original.shape)):
+            job.note(f"{view.label}: {cost}")
+    return page.to
+
+
+def _views(
+    original: Log, releases: Sequence[Release], progress: Progress, given: Mapping[str, Any]
+) -> Iterator[ReleaseView]:
+    """Releases as a page shows them, with random groups of the same k beside those that group users."""
+    prepared = dict[tuple[str, ...], Log]()
+    baselines = [(release, _baseline(release)) for release in releases]
+    random = sum(release.record is not None and baseline is not None for release, baseline in baselines)
+    done = _Done(len(releases) + random, progress)
+    for release, baseline in baselines:
         if release.log.steps not in prepared:  # once for all that share it, so that measures share what they work out
             prepared[release.log.steps] = _prepared_like(original, release)
         log = prepared[release.log.steps]
-        view = release_view(log, release, tell=done.part, as_read=original, **given)
+        view = release_view(log, release, tell=done.part, **given)
         done.next()
-        baseline = _baseline(release)
         if baseline is not None and release.record is None:
             view = replace(view, warnings=(*view.warnings, _NO_BASELINE))
         elif baseline is not None and release.record is not None:
             at_random = anonymize_prepared(log, baseline, seed=release.record.run["seed"])  # never written
-            random = release_view(log, at_random, RANDOM, tell=done.part, as_read=original, **given)
-            view = with_baseline(view, random)
+            view = with_baseline(view, release_view(log, at_random, RANDOM, tell=done.part, **given))
             done.next()
-        views.append(view)
-    refuse_idle(views, given.get("names"))
-    progress("draw")
-    of_log = log_view(original)
-    if weighed is not None:
-        weighed(decide(of_log, views, Figures.collect(original.shape), about, edition))
-    page = render(of_log, views, kind, about=about, edition=edition, date=today())
-    with placed(path, force, inputs) as part:
-        part.write_text(page, encoding="utf-8")
-    for view in views:
-        for cost in headlines(view.scores, findings_of(original.shape)):
-            tell(f"{view.label}: {cost}")
-    return path
+        yield view
 
 
 def _files_read(original: Log, releases: Sequence[Release]) -> list[Path]:
@@ -719,7 +772,7 @@ def _baseline(release: Release) -> Method | None:
         return None
 
 
-# --- what people give -----
+# --- what people give ------------------------------------------------------------------------------
 
 
 def as_log(given: LogLike) -> Log:

@@ -54,7 +54,8 @@ def run_demo(folder: Path, users: int, progress: Callable[..., None]) -> list[st
     log = api.prepare(as_read)
     releases, paths, methods = list[Release](), list[Path](), list(_methods())
     with jobs.saying_what_is_there(paths):
-        made = jobs.anonymize_each(log, methods, seed=SEED, independent=True, progress=progress)  # to compare k
+        job = jobs.Job(seed=SEED, independent=True, progress=progress)  # to compare k
+        made = jobs.anonymize_each(log, methods, job=job)
         for method, release in zip(methods, made, strict=True):
             settings = (registry.name_of(method), release.params.get("publish"), release.params["k"])
             name = ".".join(str(each) for each in settings if each is not None)

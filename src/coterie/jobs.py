@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import polars as pl
 
 from coterie import api, measures
+from coterie.api import Job as Job
+from coterie.api import Page as Page
 from coterie.core import registry
 from coterie.core.files import expand, files_in, home_of
 from coterie.core.groups import GROUPS_DIGEST
-from coterie.core.log import Log, Record, Release
+from coterie.core.log import Log, Release
 from coterie.core.params import early_params, files_of
 from coterie.core.plan import Method, can_regroup, refuse_engine, shape_given, spends
 from coterie.core.promise import Verdict
@@ -49,21 +51,18 @@ if TYPE_CHECKING:
     from coterie.taxonomies.build import Built
 
 
-from typing import Literal
-
 from coterie.core.place import label_of, place_of
 from coterie.core.threads import Counted
 from coterie.measures import names_of_all, needing, on_sheet, seed_for
 from coterie.measures.inputs import INPUTS
-from coterie.measures.store import Store
 from coterie.reports import report_kind
-from coterie.reports.about import About
-from coterie.reports.decision import Sheet
 from coterie.reports.figures import findings_of, headlines
 from coterie.writing.elsewhere import Near
 from coterie.writing.record import read_record
 
 T = TypeVar("T")
+PLAIN = Job()
+"""Nobody hears of it, and it is done here and anew."""
 Note = Callable[[str], None]
 """Hears what people should know about the input or the result; never a value of the log."""
 
@@ -126,32 +125,31 @@ def inspect_logs(
     *,
     steps: Sequence[StepLike] | None = None,
     for_people: bool = False,
-    progress: Progress = _silent,
-    note: Note = _silent,
+    job: Job = PLAIN,
 ) -> pl.DataFrame:
     """What is in a log, and how exposed it is before any protection: name, key, value, unit; or keys `for_people`.
 
     The rates of attacks that are quick are those that a report on the same log has under Before.
     """
-    progress("read")
-    as_read = api.read(list(paths), replace(reading or Reading(), as_published=True), progress=progress)
+    job.progress("read")
+    as_read = api.read(list(paths), replace(reading or Reading(), as_published=True), progress=job.progress)
     log = as_read if steps is None else api.prepare(as_read, steps)
     for text in (*log.notes, *log.warnings):
-        note(text)
-    progress("inspect")
+        job.note(text)
+    job.progress("inspect")
     if log.shape.subject in log.frame.collect_schema() and not log.named:
         nouns = log.shape.subject_nouns
-        note(
+        job.note(
             f"No row says whose it is. Without {nouns} nobody can tell how exposed they are, which does not mean that "
             f"the log is safe, and nothing that has a k can be released. Say which column names them."
         )
     scores = api.inspect(log, as_read)
     if log.named:
-        progress("attack")
+        job.progress("attack")
         seed = measures.seed_for(as_read)
         some, people = as_it_is.some_people(log, seed)
         if people is not None:
-            note(f"Attacks were tried on {people:,} {log.shape.subject_nouns} drawn at random, among themselves.")
+            job.note(f"Attacks were tried on {people:,} {log.shape.subject_nouns} drawn at random, among themselves.")
         scores = scores.vstack(
             as_it_is.rates_before(as_it_is.attacked(some, seed, as_it_is.attacks(as_it_is.QUICK))[0])
         )
@@ -167,6 +165,17 @@ def methods_for(name: str, params: Mapping[str, Any], ks: Sequence[int | None]) 
     return [make(**params, **({} if k is None else {"k": k})) for k in ks]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Account:
+    """Where the releases of a log are listed, and what may be spent of its people over all of them."""
+
+    history: str | None = None
+    """The file: beside the log unless given, or "none"."""
+    log_name: str | None = None
+    """What the log is called there."""
+    budget: Allowance | None = None
+
+
 def anonymize_files(
     paths: Sequence[str],
     methods: Sequence[Method],
@@ -174,51 +183,27 @@ def anonymize_files(
     *,
     reading: Reading | None = None,
     steps: Sequence[StepLike] = (),
-    seed: int | None = None,
-    blocks: int | None = None,
-    history: str | None = None,
-    log_name: str | None = None,
-    groups_of: Path | None = None,
-    independent: bool = False,
-    budget: Allowance | None = None,
-    engine: str | None = None,
-    parts: int | None = None,
-    progress: Progress = _silent,
-    note: Note = _silent,
+    account: Account | None = None,
+    job: Job = PLAIN,
 ) -> list[Summary]:
-    """Read and prepare log files, anonymize them with each method, and write each release to its target.
-
-    `history` is the file that lists the releases of the log called `log_name`: beside the log unless given, or "none".
-    `groups_of` and `independent`: see `anonymize_each`. `budget`: what may be spent of its people over all releases.
-    `engine` is the address of a Spark cluster that does the work, in tasks of so many `parts`.
-    """
-    for method in methods if engine is not None else ():
+    """Read and prepare log files, anonymize them with each method, and write each release to its target."""
+    account = account or Account()
+    for method in methods if job.engine is not None else ():
         refuse_engine(method)
-    files = files_of_paths(paths) if engine is None else [path for path in map(Path, paths) if path.is_file()]
-    _refuse(to, [*files, *_files_of(methods), *_files_of_record(groups_of)])
-    _refuse_groups(methods, groups_of, independent)
+    files = files_of_paths(paths) if job.engine is None else [path for path in map(Path, paths) if path.is_file()]
+    _refuse(to, [*files, *_files_of(methods, job)])
+    _refuse_groups(methods, job)
     needed = any(spends(method) is not None for method in methods)
     # Nobody is in a log that is made up.
-    book = None if _is_made_up(paths) else History.of(home_of(files), history, log_name, needed=needed)
+    made_up = _is_made_up(paths)
+    book = None if made_up else History.of(home_of(files), account.history, account.log_name, needed=needed)
     if book is not None:
         book.refuse(files)
-    progress("read")
-    with nullcontext() if book is None else book.told(note), session_for(engine) as session:
-        there = replace(reading or Reading(), session=session, parts=parts)
-        log = read_logs(paths, there, steps=steps, progress=progress, note=note)
-        return write_each(
-            log,
-            methods,
-            to,
-            seed=seed,
-            blocks=blocks,
-            history=book,
-            groups_of=groups_of,
-            independent=independent,
-            budget=budget,
-            progress=progress,
-            note=note,
-        )
+    job.progress("read")
+    with nullcontext() if book is None else book.told(job.note), session_for(job.engine) as session:
+        there = replace(reading or Reading(), session=session, parts=job.parts)
+        log = read_logs(paths, there, steps=steps, progress=job.progress, note=job.note)
+        return write_each(log, methods, to, history=book, budget=account.budget, job=job)
 
 
 def write_each(
@@ -226,45 +211,31 @@ def write_each(
     methods: Sequence[Method],
     to: Sequence[Target],
     *,
-    seed: int | None = None,
-    blocks: int | None = None,
     history: History | None = None,
-    groups_of: Path | None = None,
-    independent: bool = False,
     budget: Allowance | None = None,
-    progress: Progress = _silent,
-    note: Note = _silent,
+    job: Job = PLAIN,
 ) -> list[Summary]:
     """Anonymize a log with each method and write each release to its target, and list it in the log's `history`.
 
     Whatever can be refused is refused before anything is written. Where a later release fails all the same, the error
-    says which ones are there. `groups_of` and `independent`: see `anonymize_each`.
+    says which ones are there.
     """
-    inputs = [*log.sources, *_files_of(methods), *_files_of_record(groups_of)]
+    inputs = [*log.sources, *_files_of(methods, job)]
     _refuse(to, inputs)
     for method, target in zip(methods, to, strict=False):
         target.refuse_shape(shape_given(method, log))
     if history is not None:
         history.refuse([*inputs, *(path for target in to for path in target.files)])
-    spend(log, methods, history, budget, seed)
-    releases = anonymize_each(
-        log,
-        methods,
-        seed=seed,
-        blocks=blocks,
-        record=any(target.record is not None for target in to),
-        groups_of=groups_of,
-        independent=independent,
-        progress=progress,
-    )
+    spend(log, methods, history, budget, job.seed)
+    releases = anonymize_each(log, methods, record=any(target.record is not None for target in to), job=job)
     summaries, written = list[Summary](), list[str]()
     with saying_what_is_there(written):
         for release, target in zip(releases, to, strict=True):
-            progress("write")
-            release = target.named(release, note)
+            job.progress("write")
+            release = target.named(release, job.note)
             listing = None if history is None else history.listing(log)
             with counted(written, target.label, target.file):
-                _, warning = write_and_list(release, target, listing, progress)
+                _, warning = write_and_list(release, target, listing, job.progress)
             stop_if_asked()
             done = summary(release, target.label)
             warnings = (*done.warnings, *filter(None, [warning]), *for_the_operator(release))
@@ -314,56 +285,42 @@ def _refuse(to: Sequence[Target], inputs: Sequence[Path]) -> None:
         target.refuse(inputs)
 
 
-def _files_of(methods: Sequence[Method]) -> list[Path]:
-    """The files that parameters of methods name."""
-    return [path for method in methods for path in files_of(method).values()]
+def _files_of(methods: Sequence[Method], job: Job = PLAIN) -> list[Path]:
+    """The files that parameters of methods name, and those of the record whose groups are used."""
+    files = [path for method in methods for path in files_of(method).values()]
+    if not isinstance(job.groups_of, (str, Path)):
+        return files
+    folder = Path(job.groups_of)
+    return [*files, *(folder / name for name in record_files(folder))]
 
 
-def _files_of_record(folder: Path | None) -> list[Path]:
-    return [] if folder is None else [folder / name for name in record_files(folder)]
-
-
-def anonymize_each(
-    log: Log,
-    methods: Sequence[Method],
-    *,
-    seed: int | None = None,
-    blocks: int | None = None,
-    record: bool = True,
-    groups_of: Record | str | Path | None = None,
-    independent: bool = False,
-    progress: Progress = _silent,
-) -> Iterator[Release]:
+def anonymize_each(log: Log, methods: Sequence[Method], *, record: bool = True, job: Job = PLAIN) -> Iterator[Release]:
     """The release of each method; neighbours that differ in k alone share what is learnt, and groups.
 
     These come from the smallest k up, and users are in unions of the groups of the k before: so whoever has several of
-    these releases learns no more than from one. `independent` groups are for studies, which compare k. `groups_of` is
-    the run record of an earlier release, whose groups all of them use.
+    these releases learns no more than from one, unless the job is to make `independent` groups.
     """
-    _refuse_groups(methods, groups_of, independent)
+    _refuse_groups(methods, job)
     methods = list(methods)
+    how: dict[str, Any] = {"seed": job.seed, "progress": job.progress}
     while methods:
         alike = _alike(methods)
-        methods = methods[len(alike) :]
+        methods, below = methods[len(alike) :], job.groups_of
         if len(alike) == 1:  # then nobody else needs what is learnt, and one seed serves the whole run
-            yield api.anonymize_prepared(
-                log, alike[0], seed=seed, blocks=blocks, record=record, progress=progress, groups_of=groups_of
-            )
+            yield api.anonymize_prepared(log, alike[0], blocks=job.blocks, record=record, groups_of=below, **how)
             continue
-        learnt, below = api.learn(log, alike, seed=seed, blocks=blocks, progress=progress), groups_of
+        learnt = api.learn(log, alike, blocks=job.blocks, **how)
         for method in alike:
-            release = api.anonymize_prepared(
-                log, method, seed=seed, record=record, progress=progress, learnt=learnt, groups_of=below
-            )
-            if release.record is not None and release.record.run[GROUPS_DIGEST] and not independent:
+            release = api.anonymize_prepared(learnt, method, record=record, groups_of=below, **how)
+            if release.record is not None and release.record.run[GROUPS_DIGEST] and not job.independent:
                 below = release.record
             yield release
 
 
-def _refuse_groups(methods: Sequence[Method], groups_of: Record | str | Path | None, independent: bool) -> None:
+def _refuse_groups(methods: Sequence[Method], job: Job) -> None:
     """Refuse before any work groups that cannot be used, and k in an order in which groups cannot be joined."""
-    if groups_of is not None:
-        if independent:
+    if job.groups_of is not None:
+        if job.independent:
             raise ParameterError(
                 "--independent makes new groups for each k, and --groups-of uses old ones: leave out one."
             )
@@ -371,7 +328,7 @@ def _refuse_groups(methods: Sequence[Method], groups_of: Record | str | Path | N
             refuse_groups(method)
     for before, method in pairwise(methods):
         falls = getattr(method, "k", 0) < getattr(before, "k", 0)
-        if falls and not independent and can_regroup(method) and early_params(before) == early_params(method):
+        if falls and not job.independent and can_regroup(method) and early_params(before) == early_params(method):
             raise ParameterError("Several k share groups, which are joined for a larger k: give the smallest k first.")
 
 
@@ -402,93 +359,83 @@ def verify_file(
     *,
     reading: Reading | None = None,
     original_reading: Reading | None = None,
-    steps: Sequence[StepLike] | None = None,
-    promise: str | None = None,
-    k: int | None = None,
-    record: Path | None = None,
     sidecar: str | None = None,
-    engine: str | None = None,
-    progress: Progress = _silent,
-    note: Note = _silent,
+    job: Job = PLAIN,
+    **asked: Any,
 ) -> Verdict:
     """Check a released file again; one without a sidecar, which Coterie did not make, is read like any log.
 
     `reading` says how to read such a file; for a release, which needs none, it describes the original. What
-    `original_reading` gives counts for the original alone. `engine` is the address of a Spark cluster that reads the
-    original and looks at rows.
+    `original_reading` gives counts for the original alone. `asked` is what `api.verify` takes: `promise`, `k`, `steps`,
+    `record`. With an engine, a cluster reads the original and looks at rows.
     """
-    if engine is not None and not original:
+    if job.engine is not None and not original:
         raise ParameterError(
             "A cluster compares a release with its original: give --original LOG, or leave out --engine."
         )
-    progress("read")
+    job.progress("read")
     near = bring_release(out, sidecar)
     out = str(near.path)
     foreign = not sidecar_path(near.path).exists()
-    if engine is not None and foreign:
+    if job.engine is not None and foreign:
         raise ParameterError("A file without a sidecar is verified on one machine; leave out --engine.")
     reading = shared = reading or Reading()
     if foreign:  # its format and columns say nothing about the original, and searches are read from that alone
         shared = replace(shared, format=None, columns={})
-    with session_for(engine) as session:
+    with session_for(job.engine) as session:
         own = replace((original_reading or Reading()).over(shared), session=session)
-        log = read_original(original, out, own, own=True, progress=progress, note=note) if original else None
+        log = read_original(original, out, own, own=True, progress=job.progress, note=job.note) if original else None
         alone = replace(reading, query_param=None, sql=None)
         if foreign and log is not None:  # what the format of the file makes no use of was said of the original
             format = alone.format or format_of(Path(out), Reading(columns=alone.columns))
             takes = ("format", "allow_bad", *takes_of(format))
             alone = Reading(**{name: value for name, value in alone.said.items() if name in takes})
         alone = replace(alone, as_published=True)
-        rows = read_logs([out], alone, progress=progress, note=note) if foreign else out
-        progress("verify")
-        return api.verify(rows, log, promise=promise, k=k, steps=steps, record=record, progress=progress)
+        rows = read_logs([out], alone, progress=job.progress, note=job.note) if foreign else out
+        job.progress("verify")
+        return api.verify(rows, log, progress=job.progress, **asked)
 
 
 def measure_file(
     out: str,
     original: Sequence[str],
-    names: Sequence[str] = (),
     *,
     reading: Reading | None = None,
     record: Path | None = None,
-    seed: int | None = None,
-    show_values: bool = False,
-    given: Mapping[str, Any] | None = None,
     sidecar: str | None = None,
     for_people: bool = False,
-    store: Store | None = None,
-    progress: Progress = _silent,
-    note: Note = _silent,
+    job: Job = PLAIN,
+    **given: Any,
 ) -> pl.DataFrame:
-    """Scores of a released file; `note` hears which measures were left out, and why.
+    """Scores of a released file; `job.note` hears which measures were left out, and why.
 
-    `given` is what some measures need besides: see `api.measure`. Logs in it (`later`) are paths here. Keys are
-    in the words of the log where they are `for_people`.
+    `given` is what `api.measure` takes: `names`, `show_values`, and what some measures need besides. Logs in it
+    (`later`) are paths here. Keys are in the words of the log where they are `for_people`.
     """
+    names = list(given.pop("names", ()))
     _refuse_unknown(names)
-    progress("read")
+    job.progress("read")
     near = bring_release(out, sidecar)
     release = api.load_release(near.path, record)
     no_meaning: list[str] = []
-    log = read_original(original, near.path, reading or Reading(), progress=progress, note=note)
-    loaded = _loaded(given or {}, reading, note)
-    progress("measure")
+    log = read_original(original, near.path, reading or Reading(), progress=job.progress, note=job.note)
+    loaded = _loaded(given, reading, job.note)
+    job.progress("measure")
     scores = api.measure(
         release,
-        list(names) or None,
+        names or None,
         original=log,
-        seed=seed_for(log) if seed is None else seed,
-        show_values=show_values,
+        seed=seed_for(log) if job.seed is None else job.seed,
         left_out=no_meaning.append,
-        store=store,
-        progress=progress,
+        store=job.store,
+        progress=job.progress,
         **loaded,
     )
     if not names and record is None:
         left_out = [name for name in names_of_all() if name in needing("record")]
-        note(f"Left out, because they need --record DIR: {', '.join(left_out)}.")
+        job.note(f"Left out, because they need --record DIR: {', '.join(left_out)}.")
     for text in (*(f"Left out: {reason}" for reason in no_meaning), *headlines(scores, findings_of(log.shape))):
-        note(text)
+        job.note(text)
     return scores_in_words_of(log.shape, scores) if for_people else scores
 
 
@@ -504,82 +451,68 @@ def _loaded(given: Mapping[str, Any], reading: Reading | None, note: Note) -> di
         "log": lambda paths: read_logs(paths, reading, note=note),
         "release": api.load_release,
     }
-    return {name: readers.get(INPUTS[name].kind, lambda same: same)(value) for name, value in given.items()}
+    kinds = {name: INPUTS[name].kind if name in INPUTS else "" for name in given}
+    return {name: readers.get(kinds[name], lambda same: same)(value) for name, value in given.items()}
 
 
 def report_files(
     outs: Sequence[str],
     original: Sequence[str],
-    to: Path,
+    page: Page,
     *,
-    records: Sequence[Path] = (),
     reading: Reading | None = None,
-    names: Sequence[str] = (),
-    about: About | None = None,
-    edition: Literal["internal", "external"] = "internal",
-    given: Mapping[str, Any] | None = None,
-    seed: int | None = None,
-    show_values: bool = False,
+    records: Sequence[Path] = (),
     sidecars: Sequence[str] = (),
-    force: bool = False,
-    store: Store | None = None,
-    weighed: Callable[[Sheet], None] | None = None,
-    progress: Progress = _silent,
-    note: Note = _silent,
+    job: Job = PLAIN,
+    **given: Any,
 ) -> list[str]:
     """Write a report about released files, each verified again; returns those whose promise is broken.
 
     `records` are run records of some of the files, or of all, in any order. `sidecars` are those of tables of
-    databases, one for each of them. `names` are the measures to take, in place of
-    all; what the first page cannot do without is always counted. `weighed`: see `api.report_verified`.
+    databases, one for each of them. `given` is what `api.report` takes: `show_values`, what some measures need, and
+    `names`, the measures to take in place of all; what the first page cannot do without is always counted.
     """
+    names = given.pop("names", ())
     _refuse_unknown(names)
-    given = given or {}
-    report_kind(to)
+    report_kind(page.to)
     nearby = _brought(outs, sidecars)
-    released = [near.path for near in nearby]
-    named = [Path(value) for name, value in given.items() if INPUTS[name].kind == "file"]
-    released += [Path(value) for name, value in given.items() if INPUTS[name].kind == "release"]
-    folders = [*records, *(Path(value) for name, value in given.items() if INPUTS[name].kind == "record")]
-    inside = [folder / name for folder in folders for name in record_files(folder)]
-    others = [files_of_paths(value) for name, value in given.items() if INPUTS[name].kind == "log"]
-    logs = [*files_of_paths(original), *(path for files in others for path in files)]
-    refuse_output(to, force, [*logs, *released, *map(sidecar_path, released), *inside, *named])
+    refuse_output(page.to, page.force, _files_of_report(original, nearby, records, given))
     loaded = _with_records(nearby, records)
-    progress("read")
+    job.progress("read")
     without = [label_of(out) for out, release in zip(outs, loaded, strict=True) if release.record is None]
     if without and not names:
         which = f" for {', '.join(without)}" if records else ""
-        note(
+        job.note(
             f"Left out{which}, because they need --record DIR: {', '.join(needing('record'))}. So risks may stand on "
             f"the page as not measured, and no release is recommended then. `coterie anonymize --record DIR` keeps one."
         )
     readings = [reading_like(near.path, reading) for near in nearby]
     api.refuse_read_differently([label_of(out) for out in outs], readings)
-    log = read_original(original, nearby[0].path, readings[0], progress=progress, note=note)
-    also = _loaded(given, reading, note)
+    log = read_original(original, nearby[0].path, readings[0], progress=job.progress, note=job.note)
+    also = _loaded(given, reading, job.note)
     releases = []
     for place, release in enumerate(loaded):
-        progress("verify", Counted(place, len(loaded), "releases"))
+        job.progress("verify", Counted(place, len(loaded), "releases"))
         releases.append(api.verified_again(release, log))
     if names:
         also["names"] = list(dict.fromkeys([*names, *on_sheet()]))
-    api.report_verified(
-        log,
-        releases,
-        to,
-        about=about,
-        edition=edition,
-        show_values=show_values,
-        seed=seed,
-        force=force,
-        tell=note,
-        weighed=weighed,
-        store=store,
-        progress=progress,
-        **also,
-    )
+    api.report_verified(log, releases, page, job, **also)
     return [label_of(out) for out, release in zip(outs, releases, strict=True) if release.verdict.broken]
+
+
+def _files_of_report(
+    original: Sequence[str], nearby: Sequence[Near], records: Sequence[Path], given: Mapping[str, Any]
+) -> list[Path]:
+    """The files that a report is made of, which it does not replace."""
+
+    def of_kind(kind: str) -> list[Any]:
+        return [value for name, value in given.items() if name in INPUTS and INPUTS[name].kind == kind]
+
+    released = [*(near.path for near in nearby), *map(Path, of_kind("release"))]
+    folders = [*records, *map(Path, of_kind("record"))]
+    inside = [folder / name for folder in folders for name in record_files(folder)]
+    logs = [path for paths in (original, *of_kind("log")) for path in files_of_paths(paths)]
+    return [*logs, *released, *map(sidecar_path, released), *inside, *map(Path, of_kind("file"))]
 
 
 def _with_records(nearby: Sequence[Near], records: Sequence[Path]) -> list[Release]:
@@ -617,6 +550,18 @@ def write_synthetic(
         return synth.write(part, users, seed, kind, partial(progress, "synth"))
 
 
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What is to be explained, and how it is shown."""
+
+    query_file: Path | None = None
+    """Queries, one to a line; None for figures of the whole log."""
+    picture: Path | None = None
+    """Where those around the first query are drawn."""
+    force: bool = False
+    show_values: bool = False
+
+
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Explained:
     """What a method makes of a log as a whole, or of some queries."""
@@ -630,38 +575,34 @@ class Explained:
 def explain_files(
     paths: Sequence[str],
     method: Any,
+    asked: Asked,
     *,
-    query_file: Path | None = None,
-    picture: Path | None = None,
     reading: Reading | None = None,
     steps: Sequence[StepLike] = (),
-    show_values: bool = False,
-    force: bool = False,
-    progress: Progress = _silent,
-    note: Note = _silent,
+    job: Job = PLAIN,
 ) -> Explained:
     """What `affinity` makes of log files, or of the queries in a file; with a picture of those around the first one."""
     from coterie import explain
 
-    queries = explain.read_queries(query_file) if query_file is not None else []
-    inputs = [*files_of_paths(paths), *filter(None, [query_file]), *_files_of([method])]
-    if picture is not None:
+    queries = explain.read_queries(asked.query_file) if asked.query_file is not None else []
+    inputs = [*files_of_paths(paths), *filter(None, [asked.query_file]), *_files_of([method])]
+    if asked.picture is not None:
         if not queries:
             raise ParameterError("A picture shows the queries around one of yours. Give it: --query-file FILE.")
-        explain.picture_kind(picture)
-        refuse_output(picture, force, inputs)
-    progress("read")
-    log = read_logs(paths, reading, steps=steps, note=note)
-    progress("explain")
+        explain.picture_kind(asked.picture)
+        refuse_output(asked.picture, asked.force, inputs)
+    job.progress("read")
+    log = read_logs(paths, reading, steps=steps, note=job.note)
+    job.progress("explain")
     explanation = explain.explain_affinity(log, method, queries)
-    if picture is not None:
-        progress("draw")
-        with placed(picture, force, inputs) as part:
-            explain.draw_component(explanation, part, show_values)
-    if query_file is None:
+    if asked.picture is not None:
+        job.progress("draw")
+        with placed(asked.picture, asked.force, inputs) as part:
+            explain.draw_component(explanation, part, asked.show_values)
+    if asked.query_file is None:
         return Explained(scores=explain.overview(explanation.graph), table=None)
-    table = explanation.table if show_values else explanation.table.drop("query")
-    return Explained(scores=explanation.scores(show_values), table=table)
+    table = explanation.table if asked.show_values else explanation.table.drop("query")
+    return Explained(scores=explanation.scores(asked.show_values), table=table)
 
 
 def build_taxonomy(
@@ -695,15 +636,14 @@ def taxonomy_coverage(
     categories: int = 1,
     reading: Reading | None = None,
     steps: Sequence[StepLike] = (),
-    progress: Progress = _silent,
-    note: Note = _silent,
+    job: Job = PLAIN,
 ) -> pl.DataFrame:
     """Which share of the terms and queries of a log has a concept, and at which level at least."""
     from coterie import taxonomies
     from coterie.taxonomies.summary import cover
 
     tree = taxonomies.load(taxonomy)
-    progress("read")
-    log = read_logs(paths, reading, steps=steps, note=note)
-    progress("look up")
+    job.progress("read")
+    log = read_logs(paths, reading, steps=steps, note=job.note)
+    job.progress("look up")
     return cover(log, tree, unit=unit, categories=categories)

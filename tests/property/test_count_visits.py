@@ -121,7 +121,7 @@ def test_several_k_count_once(monkeypatch):
     log = visits_log()
     learnt = api.learn(log, [CountVisits(k=2), CountVisits(k=3)])
     for k in (2, 3):
-        assert api.anonymize_prepared(log, CountVisits(k=k), learnt=learnt).verdict.largest_k >= k
+        assert api.anonymize_prepared(learnt, CountVisits(k=k)).verdict.largest_k >= k
     assert len(calls) == 1
 
 

@@ -20,6 +20,7 @@ from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.semantic_microaggregate import SemanticMicroaggregate
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.testing.strategies import logs
+from tests.helpers.tasks import how
 
 METHODS = (
     Microaggregate, SemanticMicroaggregate, ConceptMicroaggregate, InterestMicroaggregate, GeneralizeUsers,
@@ -151,20 +152,20 @@ def test_any_log(log, before, after, k):
 @pytest.mark.parametrize("make", METHODS)
 def test_several_k_are_unions_of_the_smallest(log, make):
     methods = [make(k=k) for k in (2, 3, 8)]
-    releases = list(jobs.anonymize_each(log, methods, seed=1))
+    releases = list(jobs.anonymize_each(log, methods, **how(seed=1)))
     two, three, eight = releases
     assert is_made_of(three, two)
     assert is_made_of(eight, three)
     assert eight.record.run["groups_of"] == [three.record.run["groups"], two.record.run["groups"]]
     assert two.to_polars().equals(api.anonymize_prepared(log, methods[0], seed=1).to_polars())
-    alone = list(jobs.anonymize_each(log, methods, seed=1, independent=True))
+    alone = list(jobs.anonymize_each(log, methods, **how(seed=1, independent=True)))
     assert [release.record.run["groups_of"] for release in alone] == [[], [], []]
     assert alone[2].to_polars().equals(api.anonymize_prepared(log, methods[2], seed=1).to_polars())
 
 
 def test_several_k_on_earlier_groups(log, first):
     releases = list(
-        jobs.anonymize_each(log, [Microaggregate(k=3), Microaggregate(k=7)], seed=1, groups_of=first.record)
+        jobs.anonymize_each(log, [Microaggregate(k=3), Microaggregate(k=7)], **how(seed=1, groups_of=first.record))
     )
     assert is_made_of(releases[0], first)
     assert is_made_of(releases[1], first)
@@ -174,7 +175,7 @@ def test_several_k_on_earlier_groups(log, first):
 def test_several_k_come_from_the_smallest_up(log):
     falling = [Microaggregate(k=5), Microaggregate(k=3)]
     with pytest.raises(ParameterError, match="smallest k first"):
-        next(jobs.anonymize_each(log, falling, seed=1))
-    assert len(list(jobs.anonymize_each(log, falling, seed=1, independent=True))) == 2
+        next(jobs.anonymize_each(log, falling, **how(seed=1)))
+    assert len(list(jobs.anonymize_each(log, falling, **how(seed=1, independent=True)))) == 2
     others = [SuppressRare(k=5), SuppressRare(k=3), Microaggregate(k=2)]  # no groups, and another method
-    assert len(list(jobs.anonymize_each(log, others, seed=1))) == 3
+    assert len(list(jobs.anonymize_each(log, others, **how(seed=1)))) == 3

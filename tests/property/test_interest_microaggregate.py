@@ -105,7 +105,7 @@ def test_vectors_are_made_once_for_several_k(log, monkeypatch):
     methods = [InterestMicroaggregate(k=k) for k in (2, 3)]
     learnt = api.learn(log, methods, seed=1)
     for method in methods:
-        api.anonymize_prepared(log, method, seed=1, learnt=learnt)
+        api.anonymize_prepared(learnt, method, seed=1)
     assert made == [1]
 
 

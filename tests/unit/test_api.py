@@ -59,7 +59,7 @@ def test_the_current_folder_is_a_folder(tmp_path, monkeypatch):
 def test_several_k_share_what_is_learnt():
     log, methods = queries_log(), [Learns(k=k) for k in (2, 3, 5)]
     learnt = api.learn(log, methods, seed=9)
-    heights = [api.anonymize_prepared(log, method, seed=9, learnt=learnt).to_polars().height for method in methods]
+    heights = [api.anonymize_prepared(learnt, method, seed=9).to_polars().height for method in methods]
     assert Learns.learnt == [9]
     assert heights == sorted(heights, reverse=True)
     alone = [coterie.anonymize(log, method, seed=9).to_polars().height for method in methods]
@@ -67,18 +67,12 @@ def test_several_k_share_what_is_learnt():
     assert len(Learns.learnt) == 4
 
 
-@pytest.mark.parametrize(("log", "method"), [
-    (queries_log(), Learns(k=3)),
-    (None, Learns(k=3, word="b")),
-    (None, Learns(k=3, users="pseudonym")),
-    (None, SuppressRare(k=3)),
-])  # fmt: skip
-def test_what_was_learnt_serves_its_log_and_its_method_alone(log, method):
-    own = queries_log()
-    learnt = api.learn(own, [Learns(k=3)])
-    assert learnt.serves(own, Learns(k=7))
+@pytest.mark.parametrize("method", [Learns(k=3, word="b"), Learns(k=3, users="pseudonym"), SuppressRare(k=3)])
+def test_what_was_learnt_serves_its_method_alone(method):
+    learnt = api.learn(queries_log(), [Learns(k=3)])
+    assert learnt.serves(Learns(k=7))
     with pytest.raises(ParameterError, match="another log, or to a method that differs in more than k"):
-        api.anonymize_prepared(log or own, method, learnt=learnt)
+        api.anonymize_prepared(learnt, method)
 
 
 def test_methods_that_differ_in_more_than_k_do_not_learn_together():
@@ -106,7 +100,7 @@ def test_seeds():
 def test_the_seed_of_learning_is_in_the_record():
     log = queries_log()
     learnt = api.learn(log, [Learns(k=3)], seed=9)
-    run = api.anonymize_prepared(log, Learns(k=3), seed=1, learnt=learnt).record.run
+    run = api.anonymize_prepared(learnt, Learns(k=3), seed=1).record.run
     assert (run["learning_seed"], run["seed"]) == (9, 1)
 
 

@@ -23,6 +23,7 @@ from coterie.synth import write_aol
 from coterie.testing import queries_log
 from coterie.writing import outputs
 from coterie.writing.target import Target
+from tests.helpers.tasks import how
 
 STEPS = ("normalize", "drop_empty")
 
@@ -54,7 +55,7 @@ def safe(log, tmp_path):
 
 def _anonymize(log, out, *, ks=(3,), force=False, record=None, **more):
     to = Target(path=str(out), record=record, force=force).for_each(ks)
-    return jobs.anonymize_files([str(log)], jobs.methods_for("suppress_rare", {}, ks), to, steps=STEPS, **more)
+    return jobs.anonymize_files([str(log)], jobs.methods_for("suppress_rare", {}, ks), to, **how(steps=STEPS, **more))
 
 
 def _content(folder):
@@ -129,10 +130,10 @@ def test_several_k_need_patterns(given, message):
         Target(path="out.{k}.tsv").for_each((5, 5))
 
 
-def _grouped(log, out, *, ks, record=None, **more):
+def _grouped(log, out, *, ks, record=None, force=False, **more):
     methods = jobs.methods_for("microaggregate", {"attrs": "drop"}, ks)
-    to = Target(path=str(out), record=record).for_each(ks)
-    return jobs.anonymize_files([str(log)], methods, to, steps=STEPS, seed=1, **more)
+    to = Target(path=str(out), record=record, force=force).for_each(ks)
+    return jobs.anonymize_files([str(log)], methods, to, **how(steps=STEPS, seed=1, **more))
 
 
 def test_several_k_go_together_unless_they_are_to_be_compared(log, tmp_path):
@@ -178,7 +179,10 @@ def test_groups_that_cannot_be_used_are_refused_before_the_log_is_read(tmp_path,
     to = Target(path=str(tmp_path / "a.tsv")).for_each((3,))
     with pytest.raises(ParameterError, match=message):
         jobs.anonymize_files(
-            [str(tmp_path / "log.tsv")], jobs.methods_for(name, {}, (3,)), to, groups_of=tmp_path / "record", **more
+            [str(tmp_path / "log.tsv")],
+            jobs.methods_for(name, {}, (3,)),
+            to,
+            **how(groups_of=tmp_path / "record", **more),
         )
 
 
@@ -396,13 +400,14 @@ def test_the_original_of_a_release_needs_no_options_of_its_own(tmp_path):
 
 def test_measures_that_are_left_out_are_noted(log, safe, tmp_path):
     notes = []
-    scores = jobs.measure_file(str(safe), [str(log)], note=notes.append)
+    scores = jobs.measure_file(str(safe), [str(log)], **how(note=notes.append))
     assert "release_share" in set(scores["name"])
     assert "exposure" in notes[0]
     assert "--record DIR" in notes[0]
     assert any("f_beta" in note for note in notes[1:])
     notes.clear()
-    some = jobs.measure_file(str(safe), [str(log)], ["exposure"], record=tmp_path / "record", note=notes.append)
+    asked = how(names=["exposure"], record=tmp_path / "record", note=notes.append)
+    some = jobs.measure_file(str(safe), [str(log)], **asked)
     assert set(some["name"]) == {"exposure"}
     assert notes == []
 
@@ -421,7 +426,7 @@ def test_a_report_does_not_believe_the_sidecar(log, safe, tmp_path):
     assert json.loads((tmp_path / "before.json").read_text())["releases"][0]["verdict"] == "kept"
     _change_a_row(safe)
     coterie.report([coterie.load_release(safe)], original=original, to=tmp_path / "python.json")
-    assert jobs.report_files([str(safe)], [str(log)], tmp_path / "job.json") == [str(safe)]
+    assert jobs.report_files([str(safe)], [str(log)], jobs.Page(to=tmp_path / "job.json")) == [str(safe)]
     for name in ("python.json", "job.json"):
         text = (tmp_path / name).read_text()
         assert json.loads(text)["releases"][0]["verdict"] == "broken"
@@ -444,7 +449,10 @@ def test_a_report_replaces_no_input(log, safe, tmp_path, named, which):
     before = _content(tmp_path)
     with pytest.raises(ParameterError, match="never replaced"):
         jobs.report_files(
-            [str(releases)], [str(log.parent / "*.json")], target, records=[tmp_path / "record"], force=True
+            [str(releases)],
+            [str(log.parent / "*.json")],
+            jobs.Page(to=target, force=True),
+            records=[tmp_path / "record"],
         )
     if which != "record":  # Python does not know where a record came from
         reading = {"format": "aol"}
@@ -461,7 +469,8 @@ def test_records_of_some_releases_find_them_in_any_order(log, safe, tmp_path):
 
     def reported(*ks):
         notes, records = [], [tmp_path / f"private.{k}" for k in ks]
-        jobs.report_files(outs, [str(log)], page, records=records, note=notes.append, force=True)
+        to = jobs.Page(to=page, force=True)
+        jobs.report_files(outs, [str(log)], to, records=records, **how(note=notes.append))
         return [note for note in notes if note.startswith("Left out")], page.read_text()
 
     (said,), _ = reported()
@@ -471,7 +480,7 @@ def test_records_of_some_releases_find_them_in_any_order(log, safe, tmp_path):
     assert reported(5, 2)[1] == reported(2, 5)[1]
     assert reported(5, 2)[0] == []
     with pytest.raises(InputError, match="belongs to another release than those that were given"):
-        jobs.report_files(outs[:1], [str(log)], tmp_path / "x.json", records=[tmp_path / "private.5"])
+        jobs.report_files(outs[:1], [str(log)], jobs.Page(to=tmp_path / "x.json"), records=[tmp_path / "private.5"])
     assert not (tmp_path / "x.json").exists()
 
 
@@ -509,16 +518,19 @@ def test_a_picture_never_replaces_what_it_is_about(tmp_path):
     queries = tmp_path / "queries.html"
     queries.write_text("phone case\n")
     method = jobs.registry.method("affinity")()
-    asked = {"query_file": queries, "steps": STEPS}
+
+    def explained(picture, force=False):
+        asked = jobs.Asked(query_file=queries, picture=picture, force=force)
+        return jobs.explain_files([str(log)], method, asked, steps=STEPS)
+
     for picture in (log, queries):
         with pytest.raises(ParameterError, match="never replaced"):
-            jobs.explain_files([str(log)], method, picture=picture, force=True, **asked)
-    explained = jobs.explain_files([str(log)], method, picture=tmp_path / "p.svg", **asked)
-    assert "query" not in explained.table.columns
+            explained(picture, force=True)
+    assert "query" not in explained(tmp_path / "p.svg").table.columns
     assert "<svg" in (tmp_path / "p.svg").read_text()
     with pytest.raises(ParameterError, match="exists"):
-        jobs.explain_files([str(log)], method, picture=tmp_path / "p.svg", **asked)
-    assert jobs.explain_files([str(log)], method, steps=STEPS).table is None
+        explained(tmp_path / "p.svg")
+    assert jobs.explain_files([str(log)], method, jobs.Asked(), steps=STEPS).table is None
 
 
 def test_inspect_and_coverage(log):

@@ -12,6 +12,7 @@ from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.reports.about import About
 from coterie.synth import write_aol
+from tests.helpers.tasks import how
 
 
 @pytest.fixture(scope="module")
@@ -23,9 +24,13 @@ def files(tmp_path_factory):
     return folder
 
 
+def _page_at(to, options):
+    return jobs.Page(to=to, about=options.pop("about", None))
+
+
 def _report(files, to, **options):
     out, log, records = [str(files / "out.tsv")], [str(files / "log.tsv")], [files / "record"]
-    jobs.report_files(out, log, to, records=records, **options)
+    jobs.report_files(out, log, _page_at(to, options), records=records, **how(**options))
     return json.loads(to.read_text())
 
 
@@ -66,8 +71,8 @@ def test_what_was_measured_before_is_the_same(files, tmp_path):
 
 def test_scores_say_how_far_they_are(files):
     told = []
-    given = {"record": files / "record", "progress": lambda *step: told.append(step)}
-    jobs.measure_file(str(files / "out.tsv"), [str(files / "log.tsv")], ["linkage", "mass"], **given)
+    given = {"names": ["linkage", "mass"], "record": files / "record", "progress": lambda *step: told.append(step)}
+    jobs.measure_file(str(files / "out.tsv"), [str(files / "log.tsv")], **how(**given))
     assert told == [("read",), ("measure",), ("measure", 0.0), ("measure", 0.75)]
 
 
@@ -93,8 +98,8 @@ def addresses(tmp_path_factory):
 def _page(folder, to, *names, **options):
     names = [str(folder / f"{name}.tsv") for name in names]
     jobs.report_files(
-        names, [str(folder / "log.csv")], to, names=["personal_data", "release_share"],
-        about=About(date="2026-01-01"), **options,
+        names, [str(folder / "log.csv")], jobs.Page(to=to, about=About(date="2026-01-01")),
+        names=["personal_data", "release_share"], **options,
     )  # fmt: skip
     return json.loads(to.read_text())
 

@@ -17,6 +17,7 @@ from coterie.methods.suppress_rare import SuppressRare
 from coterie.promises.query_k_anonymity import QueryKAnonymity
 from coterie.testing import queries_log, visits_log
 from coterie.writing.sidecar import sidecar_path
+from tests.helpers.tasks import how
 
 SEARCHES = re.compile(r"(?i)(?<![\w.=-])(?:users?|quer(?:y|ies)|search(?:es|ed|er)?|typed)(?![\w=-]| =)")
 ALLOWED = re.compile(
@@ -85,7 +86,7 @@ def test_a_report(paths, tmp_path, kind):
     log, out, record = paths
     original = coterie.prepare(coterie.read(log))
     coterie.write(coterie.anonymize(original, SuppressRare(k=3), seed=1), out, record=record)
-    jobs.report_files([str(out)], [str(log)], tmp_path / f"page.{kind}", records=[record], seed=1)
+    jobs.report_files([str(out)], [str(log)], jobs.Page(to=tmp_path / f"page.{kind}"), records=[record], **how(seed=1))
     text = (tmp_path / f"page.{kind}").read_text()
     if kind == "json":
         data = json.loads(text)
@@ -101,10 +102,10 @@ def test_a_report(paths, tmp_path, kind):
 def test_scores_have_keys_for_programs_and_for_people(paths):
     log, out, _ = paths
     coterie.write(coterie.anonymize(coterie.prepare(coterie.read(log)), SuppressRare(k=3), seed=1), out)
-    scores = jobs.measure_file(str(out), [str(log)], ["release_share"])
+    scores = jobs.measure_file(str(out), [str(log)], names=["release_share"])
     assert {"queries", "queries.count"} <= set(scores["key"])
     assert "pages" in scores["unit"].to_list()
-    shown = jobs.measure_file(str(out), [str(log)], ["release_share"], for_people=True)
+    shown = jobs.measure_file(str(out), [str(log)], names=["release_share"], for_people=True)
     assert {"pages", "pages.count"} <= set(shown["key"])
 
 

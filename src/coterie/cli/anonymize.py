@@ -148,24 +148,23 @@ def _anonymize(
     steps = parse_steps(options["prepare"])
     if click.get_current_context().get_parameter_source("prepare") is ParameterSource.DEFAULT:
         steps = default_steps(methods, steps)
-    with progress(quiet, stages=jobs.stages_of(methods)) as (step, note):
+    account = jobs.Account(
+        history=options["history"],
+        log_name=options["log_name"],
+        budget=None if options["budget"] is None else Allowance.read(options["budget"]),
+    )
+    how: dict[str, Any] = {
+        name: options.get(name) for name in ("seed", "blocks", "engine", "parts", "groups_of", "independent")
+    }
+    with progress(quiet, stages=jobs.stages_of(methods), **how) as job:
         summaries = jobs.anonymize_files(
             log,
             methods,
             to,
             reading=opt.reading_of({**options, **dict.fromkeys(params)}),  # what a method has is no matter of reading
             steps=steps,
-            seed=options["seed"],
-            blocks=options["blocks"],
-            history=options["history"],
-            log_name=options["log_name"],
-            groups_of=options["groups_of"],
-            independent=options["independent"],
-            budget=None if options["budget"] is None else Allowance.read(options["budget"]),
-            engine=options["engine"],
-            parts=options.get("parts"),
-            progress=step,
-            note=note,
+            account=account,
+            job=job,
         )
     if as_json:
         print_summaries_as_json(summaries)

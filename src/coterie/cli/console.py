@@ -14,6 +14,7 @@ from coterie.core.threads import Progress, Stages, Told
 if TYPE_CHECKING:
     import polars as pl
 
+    from coterie.api import Job
     from coterie.core.promise import Verdict
     from coterie.jobs import Summary
 
@@ -66,14 +67,15 @@ def _unseen(_name: str, _told: Told | None = None) -> None: ...
 
 
 @contextmanager
-def progress(quiet: bool, *, stages: int = 0, ends_itself: bool = False) -> Iterator[tuple[Progress, Note]]:
-    """What a job reports while it works: the step it is at, and notes for people.
+def progress(quiet: bool, *, stages: int = 0, ends_itself: bool = False, **how: Any) -> Iterator[Job]:
+    """A job that shows the step it is at, and notes for people; `how` it is done otherwise, as `Job` has it.
 
     Ctrl-C is answered at once, unless the job `ends_itself` when it is asked to.
 
     Stages are a bar with their time on standard error, only on a terminal, and numbered where it is known how many
     `stages` there will be; notes are shown everywhere, unless `quiet`.
     """
+    from coterie.api import Job
     from coterie.cli.interrupts import answered
     from coterie.core.scratch import stop_if_asked
 
@@ -84,7 +86,7 @@ def progress(quiet: bool, *, stages: int = 0, ends_itself: bool = False) -> Iter
             stop_if_asked()
             seen(name, told)
 
-        yield heard, note
+        yield Job(progress=heard, note=note, **how)
 
 
 @contextmanager

@@ -18,7 +18,7 @@ def demo(output: Path, users: int, quiet: bool) -> None:
     """Synthetic log -> several releases -> verify -> report."""
     from coterie.demo import run_demo
 
-    with progress(quiet) as (step, _):
-        lines = run_demo(output, users, step)
+    with progress(quiet) as job:
+        lines = run_demo(output, users, job.progress)
     if not quiet:
         click.echo("\n".join(lines))

@@ -68,6 +68,6 @@ def _compile() -> None:
     place = folder()
     if place is None:
         raise ParameterError(f"No folder can keep what is compiled. {ADVICE}")
-    with progress(quiet=False) as (step, _):
-        compile_everything(step)
+    with progress(quiet=False) as job:
+        compile_everything(job.progress)
     click.echo(f"compiled into {place}")

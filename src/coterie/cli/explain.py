@@ -128,19 +128,9 @@ def _explain(
 
     method = registry.method(name)(**{param: options[param] for param in _PARAMS})
     steps = parse_steps(options["prepare"])
-    with progress(quiet) as (step, note):
-        explained = jobs.explain_files(
-            log,
-            method,
-            query_file=query_file,
-            picture=picture,
-            reading=opt.reading_of(options),
-            steps=steps,
-            show_values=show_values,
-            force=options["force"],
-            progress=step,
-            note=note,
-        )
+    asked = jobs.Asked(query_file=query_file, picture=picture, force=options["force"], show_values=show_values)
+    with progress(quiet) as job:
+        explained = jobs.explain_files(log, method, asked, reading=opt.reading_of(options), steps=steps, job=job)
     if as_json or explained.table is None:
         print_scores(explained.scores, as_json)
     else:

@@ -78,12 +78,12 @@ def run(log: tuple[str, ...], prepare: str, as_json: bool, quiet: bool, **option
 
     own = ("k", "window", "flush", "state", "key", "follow", "keep_open", "arrival", "rest", "clicks", "kind", "audit",
            "metrics", "output")  # fmt: skip
-    with progress(quiet, ends_itself=True) as (_, note):
+    with progress(quiet, ends_itself=True) as job:
         numbers = run_gate(
             log,
             reading=opt.reading_of(options),
             steps=parse_steps(prepare),
-            note=note,
+            note=job.note,
             **{name: options[name] for name in own},
         )
     _show(numbers, as_json, quiet)
@@ -165,13 +165,13 @@ def append(
     from coterie.steps import parse_steps
 
     own = ("k", "window", "state", "key", "rest", "end_window", "clicks", "kind", "audit", "output")
-    with progress(quiet, ends_itself=True) as (_, note):
+    with progress(quiet, ends_itself=True) as job:
         numbers = append_night(
             method,
             log,
             reading=opt.reading_of(options),
             steps=parse_steps(prepare),
-            note=note,
+            note=job.note,
             **{name: options[name] for name in own},
         )
     new, known = numbers.pop("new"), numbers.pop("known")

@@ -23,10 +23,8 @@ def inspect(log: tuple[str, ...], prepare: str, as_json: bool, quiet: bool, **op
     from coterie.steps import parse_steps
 
     steps = parse_steps(prepare)
-    with progress(quiet, stages=3) as (step, note):
-        scores = jobs.inspect_logs(
-            log, opt.reading_of(options), steps=steps, for_people=not as_json, progress=step, note=note
-        )
+    with progress(quiet, stages=3) as job:
+        scores = jobs.inspect_logs(log, opt.reading_of(options), steps=steps, for_people=not as_json, job=job)
     print_scores(scores, as_json)
     for name, rows in scores.filter(scores["name"] == "search_params").select("key", "value").iter_rows():
         say(f"Tip: --query-param {name} reads the searches of {rows:,.0f} rows as a search log.", quiet, "dim")

@@ -42,20 +42,17 @@ def measure(
     from coterie import jobs
     from coterie.measures.store import default_store
 
-    with progress(quiet, stages=2) as (step, note):
+    with progress(quiet, stages=2, seed=seed, store=default_store(cache)) as job:
         scores = jobs.measure_file(
             out,
             original,
-            names,
             reading=opt.reading_of(options),
             record=record,
             sidecar=sidecar,
-            seed=seed,
-            store=default_store(cache),
-            show_values=show_values,
-            given=opt.given_to_measures(options),
             for_people=not as_json,
-            progress=step,
-            note=note,
+            job=job,
+            names=names,
+            show_values=show_values,
+            **opt.given_to_measures(options),
         )
     print_scores(scores, as_json)

@@ -87,25 +87,19 @@ def report(
     from coterie import jobs
     from coterie.measures.store import default_store
 
-    sheet = _about(about, policy, ask)
-    with progress(quiet, stages=4) as (step, note):
+    page = jobs.Page(to=output, about=_about(about, policy, ask), edition=edition, force=force)
+    with progress(quiet, stages=4, seed=seed, store=default_store(cache)) as job:
         broken = jobs.report_files(
             out,
             original,
-            output,
+            page,
+            reading=opt.reading_of(options),
             records=record,
             sidecars=sidecar,
+            job=job,
             names=[name.strip() for name in (measures or "").split(",") if name.strip()],
-            about=sheet,
-            edition=edition,
-            reading=opt.reading_of(options),
-            given=opt.given_to_measures(options),
-            seed=seed,
-            store=default_store(cache),
             show_values=show_values,
-            force=force,
-            progress=step,
-            note=note,
+            **opt.given_to_measures(options),
         )
     say(f"Report: {output}", quiet)
     for path in broken:  # the page is there all the same, and says so

@@ -84,7 +84,7 @@ def simulate(
     if strange := [every[name].opts[0] for name in given if name not in known]:
         raise ParameterError(f"{protocol} has no parameter {strange[0]}. Leave it out, or choose another --protocol.")
     by = made(protocol, **given)
-    with progress(quiet) as (step, note):
+    with progress(quiet) as job:
         done = simulate_files(
             log,
             by,
@@ -96,8 +96,8 @@ def simulate(
             seed=seed,
             folder=output,
             force=options["force"],
-            progress=step,
-            note=note,
+            progress=job.progress,
+            note=job.note,
         )
     print_scores(done.scores, as_json)
     for name, why in done.left_out.items():

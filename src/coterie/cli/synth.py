@@ -27,7 +27,7 @@ def synth(output: Path, users: int, seed: int, kind: str, force: bool, quiet: bo
     """Write a synthetic search log (AOL layout) or access log with the statistics of a real one, or documents."""
     from coterie import jobs
 
-    with progress(quiet) as (step, _):
-        rows = jobs.write_synthetic(output, users, seed=seed, kind=kind, force=force, progress=step)
+    with progress(quiet) as job:
+        rows = jobs.write_synthetic(output, users, seed=seed, kind=kind, force=force, progress=job.progress)
     who = {"visits": "visitors", "documents": "documents"}.get(kind, "users")
     say(f"{output}: {rows:,} rows of {users:,} made-up {who}.", quiet)

@@ -43,8 +43,8 @@ def build(source: tuple[str, ...], output: Path, name: str | None, force: bool, 
     """
     from coterie import jobs
 
-    with progress(quiet) as (step, _):
-        built = jobs.build_taxonomy(source, output, name=name, force=force, progress=step, **options)
+    with progress(quiet) as job:
+        built = jobs.build_taxonomy(source, output, name=name, force=force, progress=job.progress, **options)
     for note in built.notes:
         say(note, quiet, style="yellow")
     say(f"{output}: {len(built.tree):,} categories, {built.tree.height} levels below the root.", quiet)
@@ -86,15 +86,9 @@ def coverage(
     from coterie.steps import parse_steps
 
     steps = parse_steps(prepare)
-    with progress(quiet) as (step, note):
+    reading = opt.reading_of(options)
+    with progress(quiet) as job:
         scores = jobs.taxonomy_coverage(
-            log,
-            taxonomy,
-            unit=unit,
-            categories=categories,
-            reading=opt.reading_of(options),
-            steps=steps,
-            progress=step,
-            note=note,
+            log, taxonomy, unit=unit, categories=categories, reading=reading, steps=steps, job=job
         )
     print_scores(scores, as_json)

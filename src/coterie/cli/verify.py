@@ -52,20 +52,18 @@ def verify(
 
     own = Reading(format=options["original_format"], columns=options["original_columns"] or {})
     steps = None if prepare is None else parse_steps(prepare)
-    with progress(quiet, stages=2) as (step, note):
+    with progress(quiet, stages=2, engine=engine) as job:
         verdict = jobs.verify_file(
             out,
             original,
             reading=opt.reading_of(options),
             original_reading=own,
+            sidecar=sidecar,
+            job=job,
             steps=steps,
             promise=promise,
             k=k,
             record=record,
-            sidecar=sidecar,
-            engine=engine,
-            progress=step,
-            note=note,
         )
     if not quiet or as_json:
         print_verdict(verdict, as_json)

@@ -177,13 +177,10 @@ def _report(source: Source, made: Path, out: Path, record: Path, tell: Callable[
     broken = report_files(
         [str(out)],
         source.paths,
-        made / REPORT,
-        records=[record],
+        jobs.Page(to=made / REPORT, about=read_about(made / ABOUT), weighed=sheets.append),
         reading=source.reading,
-        about=read_about(made / ABOUT),
-        weighed=sheets.append,
-        progress=progress,
-        note=notes.append,
+        records=[record],
+        job=jobs.Job(progress=progress, note=notes.append),
     )
     if broken:
         raise InputError("The log changed while the release was checked. Open it again, and try once more.")

@@ -284,7 +284,7 @@ def _release(bench: Bench, source: Source, log: Log, method: Method, progress: T
     key = (source.key, repr(early_params(method)))
     if bench.learnt is None or bench.learnt[0] != key:
         bench.learnt = (key, api.learn(log, [method], progress=progress))
-    return api.anonymize_prepared(log, method, learnt=bench.learnt[1], progress=progress)
+    return api.anonymize_prepared(bench.learnt[1], method, progress=progress)
 
 
 def _personal(log: Log) -> list[Any]:
@@ -377,11 +377,12 @@ def verify(
         out,
         () if original is None else original.paths,
         original_reading=None if original is None else original.reading,
+        job=jobs.Job(
+            progress=lambda step, told=None: tell(STAGES.get(stage_of(step), step), share_of(told)), note=notes.append
+        ),
         promise=promise or None,
         k=k,
         record=Path(record) if record else None,
-        progress=lambda step, told=None: tell(STAGES.get(stage_of(step), step), share_of(told)),
-        note=notes.append,
     )
     broken, unchecked = len(verdict.broken), len(verdict.unchecked)
     total = len(verdict.checks)

@@ -335,21 +335,26 @@ def _cells(
                 f"{known_keys(key, known)}"
             )
     grid = {key: value if isinstance(value, list) else [value] for key, value in entry.items() if key not in own}
-    if empty := [key for key, values in grid.items() if not values]:
-        raise file.error(f"{empty[0]!r} in [[{kind}]] number {number + 1} is an empty list; give it a value")
-    measures = table.measures if isinstance(table, SimulateTable) else None
-    for name in measures or ():
-        registry.module(_TABLES[kind][2], name)
+    for key, values in grid.items():
+        if not values:
+            raise file.error(f"{key!r} in [[{kind}]] number {number + 1} is an empty list; give it a value")
+    if isinstance(table, SimulateTable):
+        for name in table.measures or ():
+            registry.module(_TABLES[kind][2], name)
     seeds = dict.fromkeys((table.seed,) if isinstance(table.seed, int) else table.seed)
-    named, steps = (table.regime, table.steps) if isinstance(table, AnonymizeTable) else ("", ())
-    for values in itertools.product(*grid.values()):
+    for point in itertools.product(*grid.values()):
         for seed in seeds:
-            cell = _cell(table.name, make, dict(zip(grid, values, strict=True)), seed, folder)
-            label = " ".join(
-                [*([f"{named}:"] if named else []), cell.label, *([f"after {', '.join(steps)}"] if steps else [])]
-            )
-            at_random = None if cell.baseline is None else replace(cell.baseline, steps=steps)
-            yield replace(cell, measures=measures, steps=steps, label=label, baseline=at_random)
+            yield _with_table(_cell(table.name, make, dict(zip(grid, point, strict=True)), seed, folder), table)
+
+
+def _with_table(cell: Cell, table: AnonymizeTable | SimulateTable) -> Cell:
+    """A cell with what its table says besides parameters and seeds."""
+    if isinstance(table, SimulateTable):
+        return replace(cell, measures=table.measures)
+    regime = f"{table.regime}: " if table.regime else ""
+    after = f" after {', '.join(table.steps)}" if table.steps else ""
+    at_random = None if cell.baseline is None else replace(cell.baseline, steps=table.steps)
+    return replace(cell, steps=table.steps, label=f"{regime}{cell.label}{after}", baseline=at_random)
 
 
 def _cell(name: str, make: type, written: Mapping[str, Any], seed: int, folder: Path) -> Cell:

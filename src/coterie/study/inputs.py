@@ -1,9 +1,11 @@
-"""What all studies share: the cells by seed, the log, digests of what cells depend on, and files in their places."""
+"""What all studies share: the cells by seed, the log, the results of cells, and files in their places."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import msgspec
 
 from coterie import __version__, api
 from coterie.core import registry
+from coterie.core.declared import DeclaredFile, json_bytes, json_file
 from coterie.core.files import every_file
 from coterie.core.log import Log
 from coterie.core.params import files_of
@@ -59,9 +62,37 @@ def digested(study: Study, version: int) -> str:
     return json.dumps(parts, sort_keys=True)
 
 
-def cells_in(folder: Path) -> Path:
-    """Where the results of single cells are kept, beside what people want to see."""
-    return folder / "cells"
+class Results:
+    """The files of a study's cells, beside what people want to see. Their names are digests of all they depend on."""
+
+    def __init__(self, study: Study, kind: type[Any], version: int) -> None:
+        self._study, self._kind, self._version = study, kind, version
+        self.folder = study.folder / "cells"
+        self._common = digested(study, version)
+
+    def path(self, cell: Cell) -> Path:
+        """Where the result of a cell is kept."""
+        method = made(self._study, cell)
+        params = asdict(method)  # a default counts the same whether it is said or not
+        params |= {name: sha256(path) for name, path in files_of(method).items()}
+        asked = [cell.method, params, cell.seed, *cell.steps, *([cell.measures] if cell.measures else [])]
+        text = self._common + json.dumps(asked, sort_keys=True)
+        return self.folder / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.json"
+
+    def keep(self, cell: Cell, **result: Any) -> None:
+        """Write the result of a cell."""
+        with placed(self.path(cell), force=True) as part:
+            part.write_bytes(json_bytes(self._kind(format=self._version, **result)))
+
+    def read(self, cell: Cell) -> Any:
+        """The result of a cell; InputError where its file holds something else."""
+        path = self.path(cell)
+        file = DeclaredFile(
+            name=f"{path.parent.parent.name}/{path.parent.name}/{path.name}",
+            verdict="is not a result of this study",
+            end="Delete it, and it is computed again.",
+        )
+        return json_file(path.read_bytes(), self._kind, self._version, file)
 
 
 def put(path: Path, text: str, inputs: Sequence[Path]) -> None:

@@ -12,11 +12,9 @@ A measure says with `series` for which of its scores that is told (paper 004, Ta
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
 from math import isnan, nan
 from pathlib import Path
 
@@ -26,9 +24,9 @@ import polars as pl
 
 from coterie import api, jobs, measures
 from coterie.core import registry
-from coterie.core.declared import Declared, DeclaredFile, Scalar, json_bytes, json_file
+from coterie.core.declared import Declared, Scalar
 from coterie.core.log import Log
-from coterie.core.params import early_params, files_of
+from coterie.core.params import early_params
 from coterie.core.plan import Method, is_seeded
 from coterie.core.promise import Check, from_dict, to_dict
 from coterie.core.scores import score_table
@@ -37,10 +35,9 @@ from coterie.reports import render, report_kind
 from coterie.reports.drawing import draw
 from coterie.reports.views import ReleaseView, log_view, mean_of, refuse_idle, release_view, with_baseline
 from coterie.study.file import Cell, Study
-from coterie.study.inputs import cells_in, digested, files_read, put, read_log, runs
+from coterie.study.inputs import Results, files_read, put, read_log, runs
 from coterie.study.simulations import run_simulations
-from coterie.writing.files import sha256
-from coterie.writing.targets import placed, refuse_closed, refuse_output
+from coterie.writing.targets import refuse_closed, refuse_output
 
 FORMAT = 1
 
@@ -88,17 +85,17 @@ def run_study(study: Study, progress: Callable[[str, bool], None] | None = None)
     `progress` is told of each cell, and whether its result was there already.
     """
     refuse_closed(study.folder, new=True)
-    cells_in(study.folder).mkdir(exist_ok=True, parents=True)
+    (study.folder / "cells").mkdir(exist_ok=True, parents=True)
     if study.kind == "simulate":
         return run_simulations(study, progress or (lambda _label, _there: None))
     inputs = files_read(study)
     drawings = [study.folder / drawing.file for drawing in study.figures]
     for path in (study.folder / "scores.csv", *drawings, *filter(None, [study.report])):
         refuse_output(path, force=True, inputs=inputs)
-    files = _Results(study)
+    files = Results(study, CellResult, FORMAT)
     log = _compute_missing(study, files, progress or (lambda _label, _there: None))
     views = [
-        mean_of([files.view(cell) for cell in cells], [cell.seed for cell in cells]) for cells in runs(study.cells)
+        mean_of([_view(files, cell) for cell in cells], [cell.seed for cell in cells]) for cells in runs(study.cells)
     ]
     refuse_idle(views, study.measures)
     scores = with_series(_scores(views), views)
@@ -111,7 +108,7 @@ def run_study(study: Study, progress: Callable[[str, bool], None] | None = None)
     return scores
 
 
-def _compute_missing(study: Study, files: _Results, progress: Callable[[str, bool], None]) -> Log | None:
+def _compute_missing(study: Study, files: Results, progress: Callable[[str, bool], None]) -> Log | None:
     """Compute what has no result yet; returns the log, where it had to be read for that."""
     log: Log | None = None
     several = any(len(cells) > 1 for cells in runs(study.cells))
@@ -133,12 +130,12 @@ def _compute_missing(study: Study, files: _Results, progress: Callable[[str, boo
             log, other = read_log(study)
         methods, own = [_method(cell) for cell in missing.values()], _prepared(log, cells[0])
         seed = _seed_of(cells[0].seed, methods[0], own)
-        releases = jobs.anonymize_each(own, methods, seed=seed, independent=True)  # to compare k fairly
+        releases = jobs.anonymize_each(own, methods, job=jobs.Job(seed=seed, independent=True))  # to compare k fairly
         for cell in missing.values():
             progress(named(cell), False)
             given = {**study.inputs, **{name: _prepared(part, cell) for name, part in other.items()}}
             view = release_view(own, next(releases), cell.label, names=study.measures, seed=cell.seed, **given)
-            files.keep(cell, view)
+            _keep(files, cell, view)
     return log
 
 
@@ -169,69 +166,45 @@ def alike(cells: Sequence[Cell]) -> list[list[Cell]]:
     return list(groups.values())
 
 
-class _Results:
-    """The files of a study's cells. The name of each is a digest of all that its cell depends on."""
+def _keep(files: Results, cell: Cell, view: ReleaseView) -> None:
+    files.keep(
+        cell,
+        label=view.label,
+        method=view.method,
+        params=dict(view.params),
+        promises=tuple(to_dict(promise) for promise in view.promises),
+        checks=view.checks,
+        warnings=view.warnings,
+        largest_k=view.largest_k,
+        left_out=dict(view.left_out),
+        labelled="label" in view.scores.columns,
+        scores=tuple(ScoreRow(**row) for row in view.scores.iter_rows(named=True)),
+        samples=tuple(
+            SamplesRow(name=name, key=key, values=tuple(None if isnan(each) else each for each in values))
+            for (name, key), values in view.samples.items()
+        ),
+    )
 
-    def __init__(self, study: Study) -> None:
-        self._folder = study.folder
-        self._common = digested(study, FORMAT)
 
-    def keep(self, cell: Cell, view: ReleaseView) -> None:
-        result = CellResult(
-            format=FORMAT,
-            label=view.label,
-            method=view.method,
-            params=dict(view.params),
-            promises=tuple(to_dict(promise) for promise in view.promises),
-            checks=view.checks,
-            warnings=view.warnings,
-            largest_k=view.largest_k,
-            left_out=dict(view.left_out),
-            labelled="label" in view.scores.columns,
-            scores=tuple(ScoreRow(**row) for row in view.scores.iter_rows(named=True)),
-            samples=tuple(
-                SamplesRow(name=name, key=key, values=tuple(None if isnan(each) else each for each in values))
-                for (name, key), values in view.samples.items()
-            ),
-        )
-        with placed(self.path(cell), force=True) as part:
-            part.write_bytes(json_bytes(result))
-
-    def view(self, cell: Cell) -> ReleaseView:
-        """A cell as a report shows it, with random groups beside it."""
-        path = self.path(cell)
-        file = DeclaredFile(
-            name=f"{path.parent.parent.name}/{path.parent.name}/{path.name}",
-            verdict="is not a result of this study",
-            end="Delete it, and it is computed again.",
-        )
-        result = json_file(path.read_bytes(), CellResult, FORMAT, file)
-        rows = [msgspec.structs.astuple(score) for score in result.scores]
-        scores = score_table(rows, labelled=True)
-        view = ReleaseView(
-            label=cell.label,
-            method=result.method,
-            params=result.params,
-            promises=tuple(from_dict(promise) for promise in result.promises),
-            checks=result.checks,
-            warnings=result.warnings,
-            largest_k=result.largest_k,
-            scores=scores if result.labelled else scores.drop("label"),
-            left_out=result.left_out,
-            samples={
-                (row.name, row.key): tuple(nan if each is None else each for each in row.values)
-                for row in result.samples
-            },
-        )
-        return view if cell.baseline is None else with_baseline(view, self.view(cell.baseline))
-
-    def path(self, cell: Cell) -> Path:
-        """Where the result of a cell is kept."""
-        method = _method(cell)
-        params = asdict(method)  # type: ignore[call-overload]  # a default counts the same whether it is said or not
-        params |= {name: sha256(path) for name, path in files_of(method).items()}
-        text = self._common + json.dumps([cell.method, params, cell.seed, *cell.steps], sort_keys=True)
-        return cells_in(self._folder) / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.json"
+def _view(files: Results, cell: Cell) -> ReleaseView:
+    """A cell as a report shows it, with random groups beside it."""
+    result: CellResult = files.read(cell)
+    scores = score_table([msgspec.structs.astuple(score) for score in result.scores], labelled=True)
+    view = ReleaseView(
+        label=cell.label,
+        method=result.method,
+        params=result.params,
+        promises=tuple(from_dict(promise) for promise in result.promises),
+        checks=result.checks,
+        warnings=result.warnings,
+        largest_k=result.largest_k,
+        scores=scores if result.labelled else scores.drop("label"),
+        left_out=result.left_out,
+        samples={
+            (row.name, row.key): tuple(nan if each is None else each for each in row.values) for row in result.samples
+        },
+    )
+    return view if cell.baseline is None else with_baseline(view, _view(files, cell.baseline))
 
 
 def _method(cell: Cell) -> Method:

@@ -7,25 +7,19 @@ the same, so the interval says nothing about other people.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
-from pathlib import Path
 
 import polars as pl
 
-from coterie.core.declared import Declared, DeclaredFile, json_bytes, json_file
-from coterie.core.params import files_of
+from coterie.core.declared import Declared
 from coterie.errors import InputError
 from coterie.reports.drawing import Drawing
 from coterie.simulate.run import simulate
 from coterie.simulate.world import World
-from coterie.study.file import Cell, Study
-from coterie.study.inputs import cells_in, digested, files_read, made, put, read_log, runs
-from coterie.writing.files import sha256
-from coterie.writing.targets import placed, refuse_output
+from coterie.study.file import Study
+from coterie.study.inputs import Results, files_read, made, put, read_log, runs
+from coterie.writing.targets import refuse_output
 
 FORMAT = 1
 _T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)  # 97.5 % points for 1 .. 10 degrees
@@ -64,50 +58,25 @@ def run_simulations(study: Study, progress: Callable[[str, bool], None]) -> pl.D
     drawings = [study.folder / drawing.file for drawing in study.figures]
     for path in (study.folder / "scores.csv", *drawings):
         refuse_output(path, force=True, inputs=inputs)
-    common = digested(study, FORMAT)
+    files = Results(study, SimulatedCell, FORMAT)
     world: World | None = None
     rows: list[tuple[object, ...]] = []
     for cells in runs(study.cells):
         kept = []
         for cell in cells:
-            target = _path(study, cell, common)
-            progress(f"{cell.label}, seed {cell.seed}" if len(cells) > 1 else cell.label, target.exists())
-            if not target.exists():
+            there = files.path(cell).exists()
+            progress(f"{cell.label}, seed {cell.seed}" if len(cells) > 1 else cell.label, there)
+            if not there:
                 world = World.of(read_log(study)[0]) if world is None else world
-                _keep(study, cell, world, target)
-            kept.append(_kept(target))
+                done = simulate(world, made(study, cell), measures=cell.measures or study.measures, seed=cell.seed)
+                files.keep(cell, scores=tuple(SimulatedScore(**row) for row in done.scores.iter_rows(named=True)))
+            kept.append(files.read(cell))
         rows += _means(cells[0].label, kept)
     scores = pl.DataFrame(rows, schema=SCHEMA, orient="row")
     put(study.folder / "scores.csv", scores.write_csv(), inputs)
     for path, drawing in zip(drawings, study.figures, strict=True):
         put(path, drawn(drawing, scores), inputs)
     return scores
-
-
-def _keep(study: Study, cell: Cell, world: World, target: Path) -> None:
-    done = simulate(world, made(study, cell), measures=cell.measures or study.measures, seed=cell.seed)
-    rows = done.scores.iter_rows(named=True)
-    result = SimulatedCell(format=FORMAT, scores=tuple(SimulatedScore(**row) for row in rows))
-    with placed(target, force=True) as part:
-        part.write_bytes(json_bytes(result))
-
-
-def _kept(path: Path) -> SimulatedCell:
-    file = DeclaredFile(
-        name=f"{path.parent.name}/{path.name}",
-        verdict="is not a result of this study",
-        end="Delete it, and it is computed again.",
-    )
-    return json_file(path.read_bytes(), SimulatedCell, FORMAT, file)
-
-
-def _path(study: Study, cell: Cell, common: str) -> Path:
-    """Where the result of a cell is kept."""
-    protocol = made(study, cell)
-    params = {**asdict(protocol), **{name: sha256(path) for name, path in files_of(protocol).items()}}
-    asked = [cell.method, params, cell.seed, *([cell.measures] if cell.measures else [])]
-    text = common + json.dumps(asked, sort_keys=True)
-    return cells_in(study.folder) / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.json"
 
 
 def _means(label: str, cells: Sequence[SimulatedCell]) -> Iterator[tuple[object, ...]]:

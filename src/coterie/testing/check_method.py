@@ -398,7 +398,7 @@ def _learns_what_serves_every_late_value(log: Log, method: Any, release: Release
         for other in (value - 1, value + 1):
             if param.rule.accepts(other, param.kind):
                 learnt = api.learn(log, [replace(method, **{param.name: other}), method], seed=_SEED)
-                rows = api.anonymize_prepared(log, method, seed=_SEED, learnt=learnt).to_polars()
+                rows = api.anonymize_prepared(learnt, method, seed=_SEED).to_polars()
                 assert rows.equals(release.to_polars()), (
                     f"what is learnt does not depend on {param.name}, which is Late"
                 )

@@ -46,7 +46,7 @@ def test_degrees_serve_every_k():
     log, methods = affine_log(), [Affinity(k=k) for k in (2, 3, 5, 8)]
     learnt = api.learn(log, methods, seed=1)
     for k, method in zip((2, 3, 5, 8), methods, strict=True):
-        release = api.anonymize_prepared(log, method, seed=1, learnt=learnt)
+        release = api.anonymize_prepared(learnt, method, seed=1)
         assert set(release.to_polars()["query"]) == {query for query, number in degree.items() if number >= k}
 
 
@@ -59,7 +59,7 @@ def test_one_plan_serves_several_k(monkeypatch):
     log, methods = affine_log(), [Affinity(k=k) for k in (2, 3, 5)]
     learnt = api.learn(log, methods, seed=1)
     for method in methods:
-        api.anonymize_prepared(log, method, seed=1, learnt=learnt)
+        api.anonymize_prepared(learnt, method, seed=1)
     assert len(calls) == 1
     coterie.anonymize(log, Affinity(k=3), seed=1)
     assert len(calls) == 2

@@ -12,6 +12,7 @@ from coterie.errors import InputError, ParameterError
 from coterie.methods.private_counts import PrivateCounts
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.writing.target import Target
+from tests.helpers.tasks import how
 
 PEOPLE = 12
 
@@ -359,14 +360,14 @@ def test_the_sidecar_says_it_and_the_original_is_read_by_it(write, tmp_path):
     path = write("own.csv", table(["cookie", "q", "ts"], ["c{n}", "tea", "15807204{n:02}"]))
     out, record, heard = tmp_path / "safe.tsv", tmp_path / "record", []
     jobs.anonymize_files(
-        [str(path)], [SuppressRare(k=3)], Target(path=str(out), record=record).for_each([3]), note=heard.append
+        [str(path)], [SuppressRare(k=3)], Target(path=str(out), record=record).for_each([3]), **how(note=heard.append)
     )
     assert any("Columns were guessed: query = q, user = cookie, time = ts" in text for text in heard)
     reading = json.loads((tmp_path / "safe.tsv.json").read_text())["reading"]
     assert reading == {"columns": {"query": "q", "user": "cookie", "time": "ts"}}
     assert jobs.verify_file(str(out), [str(path)], record=record).exit_code == 0
     heard.clear()
-    jobs.measure_file(str(out), [str(path)], ["mass"], note=heard.append)
+    jobs.measure_file(str(out), [str(path)], **how(names=["mass"], note=heard.append))
     assert not any("guessed" in text for text in heard), "it is known by now"
 
 

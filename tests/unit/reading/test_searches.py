@@ -17,6 +17,7 @@ from coterie.reading import searches as _searches
 from coterie.reading.reading import Reading
 from coterie.reading.searches import search_params
 from coterie.writing.target import Target
+from tests.helpers.tasks import how
 
 GOOGLE = "https://www.google.com/search?q={}"
 
@@ -296,7 +297,7 @@ def test_jobs(site, tmp_path):
     out = Target(path=str(tmp_path / "safe.tsv")).for_each([5])
     told = []
     (summary,) = jobs.anonymize_files(
-        [str(site)], [SuppressRare(k=5)], out, reading=Reading(query_param="q"), note=told.append, history="none"
+        [str(site)], [SuppressRare(k=5)], out, **how(reading=Reading(query_param="q"), note=told.append, history="none")
     )
     assert (summary.rows, summary.rows_read, summary.subjects) == (9, 18, "users")
     assert told == ["18 of 18 requests are searches, read from the parameter q."]

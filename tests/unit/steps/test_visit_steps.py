@@ -27,6 +27,7 @@ from coterie.steps.drop_bots import DropBots
 from coterie.steps.strip_query import StripQuery
 from coterie.testing import queries_log, visits_log
 from coterie.writing.target import Target
+from tests.helpers.tasks import how
 
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:{0}.0) Gecko/20100101 Firefox/{0}.{1}"
 BOT = "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)"
@@ -233,9 +234,7 @@ def test_a_release_of_an_access_log_has_no_query_strings(tmp_path):
         [str(tmp_path / "access.log")],
         [SuppressRare(k=5)],
         Target(path=str(tmp_path / "out.tsv")).for_each([5]),
-        steps=parse_steps("default"),
-        seed=1,
-        note=told.append,
+        **how(steps=parse_steps("default"), seed=1, note=told.append),
     )
     rows = pl.read_csv(tmp_path / "out.tsv", separator="\t")
     assert rows["path"].to_list() == ["/a"] * 5

@@ -16,6 +16,7 @@ from coterie.synth import write_aol
 from coterie.testing import queries_log
 from coterie.writing.history import History
 from coterie.writing.target import Target
+from tests.helpers.tasks import how
 
 STEPS = ("normalize", "drop_empty")
 
@@ -37,7 +38,7 @@ def log(tmp_path, made):
 def released(log, out, *, ks=(3,), params=(), **more):
     to = Target(path=str(out), record=more.pop("record", None)).for_each(ks)
     methods = jobs.methods_for("suppress_rare", {"users": "pseudonym", **dict(params)}, ks)
-    return jobs.anonymize_files([str(log)], methods, to, steps=STEPS, **{"seed": 1, **more})
+    return jobs.anonymize_files([str(log)], methods, to, **how(steps=STEPS, **{"seed": 1, **more}))
 
 
 def listed(path):
@@ -249,7 +250,8 @@ def grouped(log, out, *, k=2, method="microaggregate", params=None, seed=1, **mo
     """One release in which users share profiles; returns what its history says of it."""
     to = Target(path=str(out), record=out.with_name(out.name + ".record")).for_each((k,))
     params = {**({"attrs": "drop"} if method == "microaggregate" else {}), **(params or {})}
-    made = jobs.anonymize_files([str(log)], jobs.methods_for(method, params, (k,)), to, steps=STEPS, seed=seed, **more)
+    methods = jobs.methods_for(method, params, (k,))
+    made = jobs.anonymize_files([str(log)], methods, to, **how(steps=STEPS, seed=seed, **more))
     return next((text for text in made[0].warnings if "before, last on" in text or "log.tsv.history" in text), "")
 
 

@@ -14,6 +14,7 @@ from coterie.reading.reading import Reading
 from coterie.writing.history import History, for_the_operator, spend, spent_of
 from coterie.writing.ledger import Allowance
 from coterie.writing.target import Target
+from tests.helpers.tasks import how
 
 TABLE = PrivateCounts(delta=1e-6)
 BASELINE = PrivateCounts(delta=1e-6, counts=0.0, mechanism="wgm")
@@ -71,7 +72,7 @@ def test_nobody_is_told_to_do_without_a_list_that_is_needed(log, tmp_path, metho
 
     def refused(error, paths, history):
         with pytest.raises(error) as told:
-            jobs.anonymize_files(paths, [method], to, history=history)
+            jobs.anonymize_files(paths, [method], to, **how(history=history))
         return str(told.value)
 
     missing = refused(MissingError, [str(log)], str(tmp_path / "no" / "book.json"))

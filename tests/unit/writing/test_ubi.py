@@ -11,6 +11,7 @@ from coterie.errors import ParameterError
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.testing import queries_log, visits_log
 from coterie.writing.target import Target
+from tests.helpers.tasks import how
 
 ODD = ['say "hi"', "back\\slash", "tab\u00a0and \u2028", "{}", "天气", "null"]
 
@@ -83,7 +84,10 @@ def test_only_search_logs_are_ubi(tmp_path):
     heard = []
     with pytest.raises(ParameterError, match="UBI holds"):
         jobs.anonymize_files(
-            [str(log)], [SuppressRare(k=3)], Target(path=str(tmp_path / "x.ubi")).for_each([3]), progress=heard.append
+            [str(log)],
+            [SuppressRare(k=3)],
+            Target(path=str(tmp_path / "x.ubi")).for_each([3]),
+            **how(progress=heard.append),
         )
     assert heard == ["read"], "refused before the work"
     with pytest.raises(ParameterError, match="not the name of a file of kind ubi"):
