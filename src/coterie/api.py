@@ -21,7 +21,7 @@ from coterie.core.promise import Case, Promise, Verdict, promise_nothing, refuse
 from coterie.core.row_digest import digest_of_rows
 from coterie.core.run import HERE, Engine, Run
 from coterie.core.scores import score_table
-from coterie.core.shapes import QUERIES
+from coterie.core.shapes import QUERIES, Shape
 from coterie.core.threads import Progress, Told
 from coterie.engines import clusters
 from coterie.engines.clusters import cluster_of
@@ -90,6 +90,8 @@ UNSCRUBBED = (
     "whole queries of single people are released, and none was left out because it looks like personal data: the "
     "prepare step scrub does that"
 )
+Rows: TypeAlias = tuple[pl.LazyFrame, Shape, list[str], tuple[object, ...]]
+"""Released rows, their shape, the columns of their file, and what keeps them there."""
 _MANY = 1 << 62  # people and rows: enough for any k
 _NO_BASELINE = "Random groups of the same k are shown only where the run record is given (--record DIR)."
 
@@ -292,15 +294,7 @@ def anonymize_prepared(
     """The same for a log as it is, and nothing is listed. For several k, `learn` once, and give that for the log."""
     source = log.source if isinstance(log, Learnt) else log
     earlier = None if groups_of is None else groups_to_reuse(source, method, groups_of)
-    if not isinstance(log, Learnt):
-        learnt = learn(log, [method], seed=seed, blocks=blocks, progress=progress)
-        seed_of_run = learnt.seed
-    elif not log.serves(method):
-        raise ParameterError("What was learnt belongs to another log, or to a method that differs in more than k.")
-    elif blocks is not None:
-        raise ParameterError("What was learnt has its blocks already: give them to learn, not here.")
-    else:
-        learnt, seed_of_run = log, randomness.new_seed() if seed is None else seed
+    learnt, seed_of_run = _learnt(log, method, seed, blocks, progress)
     name, log = registry.name_of(method), learnt.log
     promises = method.promises(learnt.facts)
     shape = shape_given(method, log, promises)
@@ -360,6 +354,20 @@ def anonymize_prepared(
     )
 
 
+def _learnt(
+    log: Log | Learnt, method: Method, seed: int | None, blocks: int | None, progress: Progress
+) -> tuple[Learnt, int]:
+    """What a method learns of a log, or has learnt, and the seed of this run."""
+    if not isinstance(log, Learnt):
+        learnt = learn(log, [method], seed=seed, blocks=blocks, progress=progress)
+        return learnt, learnt.seed
+    if not log.serves(method):
+        raise ParameterError("What was learnt belongs to another log, or to a method that differs in more than k.")
+    if blocks is not None:
+        raise ParameterError("What was learnt has its blocks already: give them to learn, not here.")
+    return log, randomness.new_seed() if seed is None else seed
+
+
 def _kept(method: str, case: Case, promises: tuple[Promise, ...], progress: Progress) -> Verdict:
     """The verdict on promises that are kept; BrokenPromiseError otherwise."""
     verdict = judge(case, promises, partial(progress, "verify"))
@@ -399,7 +407,7 @@ def verify(
     near = bring_release(release, sidecar) if isinstance(release, (str, Path)) else None
     original = _original_of(original, release if near is None else near.path)
     if isinstance(release, Release):
-        if not (promise is None and steps is None and record is None):
+        if (promise, steps, record) != (None, None, None):
             raise ParameterError("A release knows its promises, steps and record: give only the original, and k.")
         return _verify_release(release, original, k, progress)
     if near is None:
@@ -407,30 +415,17 @@ def verify(
     path, said = near.path, read_sidecar(near.path)
     if said is None:
         return verify_foreign(read(path, as_published=True), steps, original, promise, k)
-    frame, shape, names, _resources = released_rows(path, said)
+    table = released_rows(path, said)
     if promise is not None and promise not in [each.name for each in said.promised]:
         raise ParameterError(f"{path.name} promises {', '.join(each.name for each in said.promised)}, not {promise}.")
-    refuse_other_shape(shape, original)
+    refuse_other_shape(table[1], original)
     private = read_record(Path(record)) if isinstance(record, (str, Path)) else record
-    original = _prepared_as_said(path, said, original, private, steps)
-    extra = [pl.lit(None).alias(name) for name in names if name not in shape.released]
-    case = Case(
-        rows=frame.drop("bad").with_columns(extra),
-        shape=shape,
-        original=original,
-        evidence={} if private is None else private.evidence,
-        run={} if private is None else private.run,
-        promised=said.promised,
-        engine=HERE,
-        warnings=said.warnings,
-    )
-    if not extra:  # else these columns are all that is looked at
-        case = _where_the_original_is(case, path, said)
+    case = _case_of(path, said, table, _prepared_as_said(path, said, original, private, steps), private)
     checks = len(said.checks) if k is None else None  # when it was made, it passed as many
     promises = said.promised if k is None else with_k(said.promised, k)
     verdict = judge(case, promises, partial(progress, "verify"), checks)
     progress("verify: file")
-    of_file = file_checks(path, frame, shape, said, case.original, verdict.checks)
+    of_file = file_checks(path, table[0], case.shape, said, case.original, verdict.checks)
     return replace(verdict.about(said.reading, case.original), checks=(*of_file, *verdict.checks))
 
 
@@ -464,17 +459,25 @@ def _prepared_as_said(
     return original
 
 
-def _where_the_original_is(case: Case, path: Path, said: Sidecar) -> Case:
-    """The same case with its rows on the engine of the original."""
-    if case.original is None:
-        return case
-    engine = case.original.engine
-    refuse_judging_on(engine, said.promised)
-    return replace(
-        case,
-        original=replace(case.original, frame=engine.again(case.original.frame)),
-        rows=engine.bring(case.rows, [path / part.name for part in said.parts] or [path], case.shape.released),
+def _case_of(path: Path, said: Sidecar, table: Rows, original: Log | None, private: Record | None) -> Case:
+    """What judges look at; the rows go to where those of the original are."""
+    frame, shape, names, _ = table
+    extra = [pl.lit(None).alias(name) for name in names if name not in shape.released]
+    rows, engine = frame.drop("bad").with_columns(extra), HERE
+    if original is not None and not extra:  # else these columns are all that is looked at
+        engine = original.engine
+        refuse_judging_on(engine, said.promised)
+        original = replace(original, frame=engine.again(original.frame))
+        rows = engine.bring(rows, [path / part.name for part in said.parts] or [path], shape.released)
+    return Case(
+        rows=rows,
+        shape=shape,
+        original=original,
+        evidence={} if private is None else private.evidence,
+        run={} if private is None else private.run,
+        promised=said.promised,
         engine=engine,
+        warnings=said.warnings,
     )
 
 

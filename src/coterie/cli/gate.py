@@ -46,28 +46,17 @@ def gate() -> None:
 
 
 @gate.command(cls=opt.Command, context_settings=opt.CONTEXT)
-@opt.logs
-@_OUT
-@_K
-@_WINDOW
+@opt.all_of(opt.logs, _OUT, _K, _WINDOW)
 @click.option("--flush", default="1h", metavar="SPAN", help="How often parts close, at fixed times.")
-@_STATE
-@_KEY
+@opt.all_of(_STATE, _KEY)
 @click.option(
     "--follow", is_flag=True, help="Go on as the file grows, through rotation; SIGTERM and Ctrl-C end it with 0."
 )
 @click.option("--keep-open", is_flag=True, help="Close nothing by the clock at the end: more of the same will come.")
 @click.option("--arrival", is_flag=True, help="Rows have the time at which they come, not that of the log.")
-@_rest("window")
-@_CLICKS
-@_TO
-@_AUDIT
+@opt.all_of(_rest("window"), _CLICKS, _TO, _AUDIT)
 @click.option("--metrics", type=_PATH, metavar="FILE", help="Write counts for Prometheus to FILE.")
-@opt.reading
-@opt.prepare
-@opt.as_json
-@opt.quiet
-@opt.config
+@opt.all_of(opt.reading, opt.prepare, opt.as_json, opt.quiet, opt.config)
 def run(log: tuple[str, ...], prepare: str, as_json: bool, quiet: bool, **options: Any) -> None:
     """Hold each query of LOG ('-': standard input) until k people have asked it within a window.
 
@@ -90,8 +79,7 @@ def run(log: tuple[str, ...], prepare: str, as_json: bool, quiet: bool, **option
 
 
 @gate.command(cls=opt.Command, context_settings=opt.CONTEXT)
-@_STATE
-@opt.as_json
+@opt.all_of(_STATE, opt.as_json)
 def status(state: Path, as_json: bool) -> None:
     """What a gate holds, in numbers, as of its last snapshot."""
     from coterie.gate.manage import status_of
@@ -100,10 +88,7 @@ def status(state: Path, as_json: bool) -> None:
 
 
 @gate.command(cls=opt.Command, context_settings=opt.CONTEXT)
-@_STATE
-@_KEY
-@_OUT
-@opt.quiet
+@opt.all_of(_STATE, _KEY, _OUT, opt.quiet)
 def rotate(state: Path, key: Path | None, output: Path, quiet: bool) -> None:
     """End the window now: what is held is forgotten, its key is destroyed, and counting begins anew."""
     from coterie.gate.manage import rotate as rotate_gate
@@ -113,9 +98,7 @@ def rotate(state: Path, key: Path | None, output: Path, quiet: bool) -> None:
 
 
 @gate.command(cls=opt.Command, context_settings=opt.CONTEXT)
-@_STATE
-@_KEY
-@opt.quiet
+@opt.all_of(_STATE, _KEY, opt.quiet)
 def forget(state: Path, key: Path | None, quiet: bool) -> None:
     """Destroy the key and remove the state. Parts stay. What was held can never be counted again."""
     from coterie.gate.manage import forget as forget_gate
@@ -126,22 +109,9 @@ def forget(state: Path, key: Path | None, quiet: bool) -> None:
 
 @click.command(cls=opt.Command, context_settings=opt.CONTEXT)
 @click.argument("method")
-@opt.logs
-@_OUT
-@_K
-@_WINDOW
-@_STATE
-@_KEY
-@_rest("part")
+@opt.all_of(opt.logs, _OUT, _K, _WINDOW, _STATE, _KEY, _rest("part"))
 @click.option("--end-window", is_flag=True, help="The window ends with this night, whatever the date.")
-@_CLICKS
-@_TO
-@_AUDIT
-@opt.reading
-@opt.prepare
-@opt.as_json
-@opt.quiet
-@opt.config
+@opt.all_of(_CLICKS, _TO, _AUDIT, opt.reading, opt.prepare, opt.as_json, opt.quiet, opt.config)
 @click.pass_context
 def append(
     ctx: click.Context,

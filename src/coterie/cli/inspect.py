@@ -11,12 +11,7 @@ from coterie.cli.console import print_scores, progress, say
 
 
 @click.command(cls=opt.Command, context_settings=opt.CONTEXT)
-@opt.logs
-@opt.reading
-@opt.prepare
-@opt.as_json
-@opt.quiet
-@opt.config
+@opt.all_of(opt.logs, opt.reading, opt.prepare, opt.as_json, opt.quiet, opt.config)
 def inspect(log: tuple[str, ...], prepare: str, as_json: bool, quiet: bool, **options: Any) -> None:
     """What is in a LOG, and how exposed it is before any protection."""
     from coterie import jobs

@@ -14,17 +14,8 @@ from coterie.cli.console import print_scores, progress
 @click.command(cls=opt.Command, context_settings=opt.CONTEXT)
 @opt.released
 @click.argument("names", nargs=-1)
-@opt.required_original
-@opt.record
-@opt.sidecar_of_table
-@opt.measuring
-@opt.seed
-@opt.cache
-@opt.show_values
-@opt.reading
-@opt.as_json
-@opt.quiet
-@opt.config
+@opt.all_of(opt.required_original, opt.record, opt.sidecar_of_table, opt.measuring, opt.seed, opt.cache)
+@opt.all_of(opt.show_values, opt.reading, opt.as_json, opt.quiet, opt.config)
 def measure(
     out: str,
     names: tuple[str, ...],

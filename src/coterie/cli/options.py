@@ -219,13 +219,23 @@ def reading_of(given: dict[str, Any]) -> Reading:
     return Reading().with_options({name: given[name] for name in options()})
 
 
+def all_of(*decorators: Callable[[Any], Any]) -> Callable[[F], F]:
+    """Several options in one, in their order."""
+
+    def added(command: F) -> F:
+        for add in reversed(decorators):
+            command = add(command)
+        return command
+
+    return added
+
+
 def collected(*decorators: Callable[[Any], Any]) -> list[click.Parameter]:
     """The parameters that decorators would give a command, in their order."""
 
     def command() -> None: ...
 
-    for add in reversed(decorators):
-        add(command)
+    all_of(*decorators)(command)
     given: list[click.Parameter] = getattr(command, "__click_params__", [])
     return given[::-1]
 

@@ -73,8 +73,7 @@ def init(home: Path | None, new_secret: bool, **given: Any) -> None:
 
 
 @peer.command(cls=opt.Command, context_settings=opt.CONTEXT)
-@_HOME
-@_NAME
+@opt.all_of(_HOME, _NAME)
 @click.option("--hours", type=click.FloatRange(0, 24 * 30, min_open=True), default=24.0, help="How long it is open.")
 def invite(home: Path | None, name: str, hours: float) -> None:
     """Print a code for one friend. It works once, while your peer runs."""
@@ -88,8 +87,7 @@ def invite(home: Path | None, name: str, hours: float) -> None:
 
 @peer.command(cls=opt.Command, context_settings=opt.CONTEXT)
 @click.argument("code")
-@_HOME
-@_NAME
+@opt.all_of(_HOME, _NAME)
 def accept(code: str, home: Path | None, name: str) -> None:
     """Become friends with who made CODE (- to read it from standard input)."""
     _needs_packages()

@@ -54,14 +54,7 @@ if TYPE_CHECKING:
     help="For those who keep the log, or for those who get the release.",
 )
 @click.option("--measures", metavar="NAME,...", help="Take these measures in place of all; see `coterie measures`.")
-@opt.measuring
-@opt.show_values
-@opt.seed
-@opt.cache
-@opt.reading
-@opt.force
-@opt.quiet
-@opt.config
+@opt.all_of(opt.measuring, opt.show_values, opt.seed, opt.cache, opt.reading, opt.force, opt.quiet, opt.config)
 @click.pass_context
 def report(
     ctx: click.Context,

@@ -47,12 +47,7 @@ def _of_protocols() -> list[click.Option]:
 @click.option("--language", default="english", help="Language of the queries, for their keywords.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="DIR", help="Folder for the numbers.")
 @click.option("--seed", type=int, help="Make the simulation repeatable.")
-@opt.prepare
-@opt.reading
-@opt.force
-@opt.as_json
-@opt.quiet
-@opt.config
+@opt.all_of(opt.prepare, opt.reading, opt.force, opt.as_json, opt.quiet, opt.config)
 def simulate(
     log: tuple[str, ...],
     protocol: str,

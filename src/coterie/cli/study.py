@@ -39,9 +39,7 @@ def _going_on(folder: Path) -> Iterator[None]:
     metavar="LOG",
     help="The log to read, in place of the study's own.",
 )
-@opt.reading
-@opt.as_json
-@opt.quiet
+@opt.all_of(opt.reading, opt.as_json, opt.quiet)
 def study(
     file: Path | None,
     init: bool,

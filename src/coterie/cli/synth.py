@@ -21,8 +21,7 @@ from coterie.cli.console import progress, say
     help="topics: clear-cut interests. people: interests that overlap and change, as hard to group as people's. "
     "visits: an access log. documents: texts with topics.",
 )
-@opt.force
-@opt.quiet
+@opt.all_of(opt.force, opt.quiet)
 def synth(output: Path, users: int, seed: int, kind: str, force: bool, quiet: bool) -> None:
     """Write a synthetic search log (AOL layout) or access log with the statistics of a real one, or documents."""
     from coterie import jobs

@@ -33,9 +33,7 @@ def taxonomy() -> None:
 @click.option("--without", multiple=True, metavar="NAME", help="First-level category to leave out, such as World.")
 @click.option("--separator", metavar="TEXT", help="Between the parts of a path; else ' > ' or '/'.")
 @click.option("--encoding", default="utf-8", metavar="NAME", help="Encoding of the sources.")
-@opt.force
-@opt.quiet
-@opt.config
+@opt.all_of(opt.force, opt.quiet, opt.config)
 def build(source: tuple[str, ...], output: Path, name: str | None, force: bool, quiet: bool, **options: Any) -> None:
     """Pack a table of paths or parents, or a dump of the Open Directory, into one FILE.
 
@@ -62,15 +60,10 @@ def show(taxonomy: str, as_json: bool) -> None:
 
 
 @taxonomy.command(cls=opt.Command)
-@opt.logs
-@_TAXONOMY
+@opt.all_of(opt.logs, _TAXONOMY)
 @click.option("--unit", type=click.Choice(["term", "query"]), default="term", help="Look up terms or whole queries.")
 @click.option("--categories", type=click.IntRange(1), default=1, help="Concepts a term may have.")
-@opt.reading
-@opt.prepare
-@opt.as_json
-@opt.quiet
-@opt.config
+@opt.all_of(opt.reading, opt.prepare, opt.as_json, opt.quiet, opt.config)
 def coverage(
     log: tuple[str, ...],
     taxonomy: str,

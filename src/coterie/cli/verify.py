@@ -12,20 +12,14 @@ from coterie.cli.console import conclusion, print_verdict, progress, say
 
 
 @click.command(cls=opt.Command, context_settings=opt.CONTEXT)
-@opt.released
-@opt.original
+@opt.all_of(opt.released, opt.original)
 @click.option("--promise", metavar="NAME", help="What to check, for a file without a sidecar.")
 @click.option("--k", "-k", type=int, help="Check this k instead of the promised one.")
 @opt.reading
 @click.option("--original-format", metavar="NAME", help="Format of the original, where OUT has another one.")
 @click.option("--original-columns", metavar="user=A,query=B", help="Columns of the original, where OUT has others.")
 @click.option("--prepare", metavar="STEPS", help="Steps for the original; else those of the sidecar.")
-@opt.record
-@opt.sidecar_of_table
-@opt.engine
-@opt.as_json
-@opt.quiet
-@opt.config
+@opt.all_of(opt.record, opt.sidecar_of_table, opt.engine, opt.as_json, opt.quiet, opt.config)
 @click.pass_context
 def verify(
     ctx: click.Context,

@@ -328,16 +328,11 @@ def _cells(
         table, entry = _of_regime(table, entry, number, common, file)
     make = registry.member(makers, table.name)
     known = (*own, *(param.name for param in params_of(make)))
+    where = f"[[{kind}]] number {number + 1}"
     for key in entry:
         if key not in known:
-            raise file.error(
-                f"unknown key {key!r} in [[{kind}]] number {number + 1}, which is about {table.name}"
-                f"{known_keys(key, known)}"
-            )
-    grid = {key: value if isinstance(value, list) else [value] for key, value in entry.items() if key not in own}
-    for key, values in grid.items():
-        if not values:
-            raise file.error(f"{key!r} in [[{kind}]] number {number + 1} is an empty list; give it a value")
+            raise file.error(f"unknown key {key!r} in {where}, which is about {table.name}{known_keys(key, known)}")
+    grid = _grid({key: value for key, value in entry.items() if key not in own}, where, file)
     if isinstance(table, SimulateTable):
         for name in table.measures or ():
             registry.module(_TABLES[kind][2], name)
@@ -345,6 +340,14 @@ def _cells(
     for point in itertools.product(*grid.values()):
         for seed in seeds:
             yield _with_table(_cell(table.name, make, dict(zip(grid, point, strict=True)), seed, folder), table)
+
+
+def _grid(params: Mapping[str, Any], where: str, file: DeclaredFile) -> dict[str, list[Any]]:
+    """The values of each parameter, one or several."""
+    for key, value in params.items():
+        if value == []:
+            raise file.error(f"{key!r} in {where} is an empty list; give it a value")
+    return {key: value if isinstance(value, list) else [value] for key, value in params.items()}
 
 
 def _with_table(cell: Cell, table: AnonymizeTable | SimulateTable) -> Cell:
