@@ -7,12 +7,12 @@ import threading
 
 import pytest
 
-from coterie.cli.interrupts import ENDED, HEARD, answered
+from coterie.cli.errors import ENDED, HEARD, answered
 
 JOB = """
 import hashlib, signal, sys, time
 from pathlib import Path
-from coterie.cli.interrupts import answered
+from coterie.cli.errors import answered
 from coterie.core.scratch import Scratch
 signal.signal(signal.SIGINT, signal.default_int_handler)  # which a job in the background of a shell does not have
 scratch = Scratch(beside=Path(sys.argv[1]))

@@ -1,7 +1,4 @@
-"""`coterie simulate` from the command line.
-
-Covers: cli/simulate.py
-"""
+"""`coterie simulate` from the command line."""
 
 import json
 

@@ -1,7 +1,4 @@
-"""`coterie taxonomy` from the command line.
-
-Covers: cli/taxonomy.py
-"""
+"""`coterie taxonomy` from the command line."""
 
 import json
 

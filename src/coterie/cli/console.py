@@ -76,7 +76,7 @@ def progress(quiet: bool, *, stages: int = 0, ends_itself: bool = False, **how: 
     `stages` there will be; notes are shown everywhere, unless `quiet`.
     """
     from coterie.api import Job
-    from coterie.cli.interrupts import answered
+    from coterie.cli.errors import answered
     from coterie.core.scratch import stop_if_asked
 
     with nullcontext() if ends_itself else answered(quiet), _shown(quiet) as (step, note):

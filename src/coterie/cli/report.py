@@ -1,4 +1,4 @@
-"""`coterie report`: one page about released files."""
+"""`coterie measure` and `coterie report`: what released files score, and one page about them."""
 
 from __future__ import annotations
 
@@ -12,6 +12,47 @@ from coterie.cli.console import progress, say
 
 if TYPE_CHECKING:
     from coterie.reports.about import About
+
+
+from coterie.cli.console import print_scores
+
+
+@click.command(cls=opt.Command, context_settings=opt.CONTEXT)
+@opt.released
+@click.argument("names", nargs=-1)
+@opt.all_of(opt.required_original, opt.record, opt.sidecar_of_table, opt.measuring, opt.seed, opt.cache)
+@opt.all_of(opt.show_values, opt.reading, opt.as_json, opt.quiet, opt.config)
+def measure(
+    out: str,
+    names: tuple[str, ...],
+    original: tuple[str, ...],
+    record: Path | None,
+    sidecar: str | None,
+    seed: int | None,
+    cache: bool,
+    show_values: bool,
+    as_json: bool,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Privacy and utility of a released file OUT against the original log."""
+    from coterie import jobs
+    from coterie.measures.store import default_store
+
+    with progress(quiet, stages=2, seed=seed, store=default_store(cache)) as job:
+        scores = jobs.measure_file(
+            out,
+            original,
+            reading=opt.reading_of(options),
+            record=record,
+            sidecar=sidecar,
+            for_people=not as_json,
+            job=job,
+            names=names,
+            show_values=show_values,
+            **opt.given_to_measures(options),
+        )
+    print_scores(scores, as_json)
 
 
 @click.command(cls=opt.Command, context_settings=opt.CONTEXT)
