@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from inspect import cleandoc
 from pathlib import Path
 from typing import Any
@@ -28,50 +28,27 @@ def _list(kind: str) -> None:
         click.echo(f"{name:{width}}  {first}")
 
 
-def _page(kind: str, name: str) -> None:
-    """The name and what its file says about it."""
-    from coterie.core import registry
+def _listed(kind: str, says: str, more: Callable[[str], Iterator[str]] = lambda _name: iter(())) -> click.Command:
+    """The command that lists what there is of a kind, or says of one what its file says about it, and `more`."""
 
-    click.echo(f"{name}\n\n{cleandoc(registry.module(kind, name).__doc__ or '')}")
+    def command(name: str | None) -> None:
+        from coterie.core import registry
+
+        if name is None:
+            _list(kind)
+            return
+        click.echo(f"{name}\n\n{cleandoc(registry.module(kind, name).__doc__ or '')}")
+        for line in more(name):
+            click.echo(line)
+
+    argument = click.Argument(["name"], required=False)
+    return opt.Command(kind, callback=command, help=says, params=[argument], context_settings=opt.CONTEXT)
 
 
-@click.command(cls=opt.Command, context_settings=opt.CONTEXT)
-@click.argument("name", required=False)
-def methods(name: str | None) -> None:
-    """List the methods, or explain one."""
-    if name is None:
-        _list("methods")
-        return
-    _page("methods", name)
-    click.echo("\nParameters:")
+def _method_lines(name: str) -> Iterator[str]:
+    yield "\nParameters:"
     for param in opt.params(name):
-        click.echo(f"  {param.name} = {param.default!r}: {param.doc}; {param.rule.describe(param.kind)}")
-
-
-@click.command(cls=opt.Command, context_settings=opt.CONTEXT)
-@click.argument("name", required=False)
-def formats(name: str | None) -> None:
-    """List the log formats, or explain one."""
-    _list("formats") if name is None else _page("formats", name)
-
-
-@click.command(cls=opt.Command, context_settings=opt.CONTEXT)
-@click.argument("name", required=False)
-def measures(name: str | None) -> None:
-    """List the measures, or explain one."""
-    _list("measures") if name is None else _page("measures", name)
-
-
-@click.command(cls=opt.Command, context_settings=opt.CONTEXT)
-@click.argument("name", required=False)
-def promises(name: str | None) -> None:
-    """List the promises, or explain one: what it says, and what it does not say."""
-    if name is None:
-        _list("promises")
-        return
-    _page("promises", name)
-    for line in _promise_lines(name):
-        click.echo(line)
+        yield f"  {param.name} = {param.default!r}: {param.doc}; {param.rule.describe(param.kind)}"
 
 
 def _promise_lines(name: str) -> Iterator[str]:
@@ -104,6 +81,14 @@ def example_of(promise_type: Any) -> Any:
         return promise_type(**{name: value for name, value in _EXAMPLE.items() if name in own})
     except TypeError:
         return None
+
+
+methods = _listed("methods", "List the methods, or explain one.", _method_lines)
+formats = _listed("formats", "List the log formats, or explain one.")
+measures = _listed("measures", "List the measures, or explain one.")
+promises = _listed(
+    "promises", "List the promises, or explain one: what it says, and what it does not say.", _promise_lines
+)
 
 
 @click.command(cls=opt.Command, context_settings=opt.CONTEXT)
@@ -192,16 +177,7 @@ def show(taxonomy: str, as_json: bool) -> None:
 @click.option("--unit", type=click.Choice(["term", "query"]), default="term", help="Look up terms or whole queries.")
 @click.option("--categories", type=click.IntRange(1), default=1, help="Concepts a term may have.")
 @opt.all_of(opt.reading, opt.prepare, opt.as_json, opt.quiet, opt.config)
-def coverage(
-    log: tuple[str, ...],
-    taxonomy: str,
-    unit: Any,
-    categories: int,
-    prepare: str,
-    as_json: bool,
-    quiet: bool,
-    **options: Any,
-) -> None:
+def coverage(log: tuple[str, ...], taxonomy: str, prepare: str, as_json: bool, quiet: bool, **options: Any) -> None:
     """Which share of the terms and queries of a LOG has a concept, and at which level at least."""
     from coterie import jobs
     from coterie.steps import parse_steps
@@ -210,6 +186,12 @@ def coverage(
     reading = opt.reading_of(options)
     with progress(quiet) as job:
         scores = jobs.taxonomy_coverage(
-            log, taxonomy, unit=unit, categories=categories, reading=reading, steps=steps, job=job
+            log,
+            taxonomy,
+            unit=options["unit"],
+            categories=options["categories"],
+            reading=reading,
+            steps=steps,
+            job=job,
         )
     print_scores(scores, as_json)

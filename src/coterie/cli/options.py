@@ -206,10 +206,10 @@ def measuring(command: F) -> F:
 
 
 def given_to_measures(options: dict[str, Any]) -> dict[str, Any]:
-    """What these options give, as jobs take it."""
+    """What these options give and `--show-values`, as jobs take it."""
     from coterie.measures.inputs import INPUTS
 
-    return {name: options[name] for name in INPUTS if options[name]}
+    return {name: options[name] for name in (*INPUTS, "show_values") if options[name]}
 
 
 def reading_of(given: dict[str, Any]) -> Reading:

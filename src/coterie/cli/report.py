@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -23,36 +24,31 @@ from coterie.cli.console import print_scores
 @opt.all_of(opt.required_original, opt.record, opt.sidecar_of_table, opt.measuring, opt.seed, opt.cache)
 @opt.all_of(opt.show_values, opt.reading, opt.as_json, opt.quiet, opt.config)
 def measure(
-    out: str,
-    names: tuple[str, ...],
-    original: tuple[str, ...],
-    record: Path | None,
-    sidecar: str | None,
-    seed: int | None,
-    cache: bool,
-    show_values: bool,
-    as_json: bool,
-    quiet: bool,
-    **options: Any,
+    out: str, names: tuple[str, ...], original: tuple[str, ...], as_json: bool, quiet: bool, **options: Any
 ) -> None:
     """Privacy and utility of a released file OUT against the original log."""
     from coterie import jobs
-    from coterie.measures.store import default_store
 
-    with progress(quiet, stages=2, seed=seed, store=default_store(cache)) as job:
+    with progress(quiet, stages=2, **_kept(options)) as job:
         scores = jobs.measure_file(
             out,
             original,
             reading=opt.reading_of(options),
-            record=record,
-            sidecar=sidecar,
+            record=options["record"],
+            sidecar=options["sidecar"],
             for_people=not as_json,
             job=job,
             names=names,
-            show_values=show_values,
             **opt.given_to_measures(options),
         )
     print_scores(scores, as_json)
+
+
+def _kept(options: Mapping[str, Any]) -> dict[str, Any]:
+    """What a job keeps to: the seed, and the scores that were measured before."""
+    from coterie.measures.store import default_store
+
+    return {"seed": options["seed"], "store": default_store(options["cache"])}
 
 
 @click.command(cls=opt.Command, context_settings=opt.CONTEXT)
@@ -102,37 +98,26 @@ def report(
     /,
     out: tuple[str, ...],
     original: tuple[str, ...],
-    record: tuple[Path, ...],
-    sidecar: tuple[str, ...],
     output: Path,
-    about: Path | None,
-    policy: str | None,
-    ask: bool,
-    edition: Literal["internal", "external"],
     measures: str | None,
-    show_values: bool,
-    seed: int | None,
-    cache: bool,
-    force: bool,
     quiet: bool,
     **options: Any,
 ) -> None:
     """One page about released files OUT, a decision sheet first; exit 1 if a promise is broken."""
     from coterie import jobs
-    from coterie.measures.store import default_store
 
-    page = jobs.Page(to=output, about=_about(about, policy, ask), edition=edition, force=force)
-    with progress(quiet, stages=4, seed=seed, store=default_store(cache)) as job:
+    about = _about(options["about"], options["policy"], options["ask"])
+    page = jobs.Page(to=output, about=about, edition=options["edition"], force=options["force"])
+    with progress(quiet, stages=4, **_kept(options)) as job:
         broken = jobs.report_files(
             out,
             original,
             page,
             reading=opt.reading_of(options),
-            records=record,
-            sidecars=sidecar,
+            records=options["record"],
+            sidecars=options["sidecar"],
             job=job,
             names=[name.strip() for name in (measures or "").split(",") if name.strip()],
-            show_values=show_values,
             **opt.given_to_measures(options),
         )
     say(f"Report: {output}", quiet)

@@ -14,7 +14,7 @@ import click
 
 from coterie.cli import options as opt
 from coterie.cli.console import print_scores, progress, say
-from coterie.cli.errors import StoppedError
+from coterie.cli.errors import StoppedError, answered
 from coterie.errors import ParameterError
 
 
@@ -85,8 +85,6 @@ def study(
     def show(label: str, computed_before: bool) -> None:
         say(f"[{next(numbers)}/{grid.n_cells}] {label}{' (known)' if computed_before else ''}", quiet)
 
-    from coterie.cli.errors import answered
-
     with answered(quiet), _going_on(grid.folder):
         scores = run_study(grid, show)
     if as_json:
@@ -135,15 +133,7 @@ def _of_protocols() -> list[click.Option]:
 @click.option("--seed", type=int, help="Make the simulation repeatable.")
 @opt.all_of(opt.prepare, opt.reading, opt.force, opt.as_json, opt.quiet, opt.config)
 def simulate(
-    log: tuple[str, ...],
-    protocol: str,
-    measures: tuple[str, ...],
-    users: int | None,
-    output: Path | None,
-    seed: int | None,
-    as_json: bool,
-    quiet: bool,
-    **options: Any,
+    log: tuple[str, ...], protocol: str, output: Path | None, as_json: bool, quiet: bool, **options: Any
 ) -> None:
     """Replay LOGs as if people protected themselves, and measure what others would see.
 
@@ -171,19 +161,15 @@ def simulate(
             by,
             reading=opt.reading_of(options),
             steps=parse_steps(options["prepare"]),
-            measures=measures,
-            users=users,
-            language=options["language"],
-            seed=seed,
             folder=output,
-            force=options["force"],
+            **{name: options[name] for name in ("measures", "users", "language", "seed", "force")},
             progress=job.progress,
             note=job.note,
         )
     print_scores(done.scores, as_json)
     for name, why in done.left_out.items():
         say(f"Left out: {name}: {why}.", quiet, style="dim")
-    if seed is None:
+    if options["seed"] is None:
         say(f"--seed {done.seed} repeats this simulation.", quiet, style="dim")
     if output is not None:
         say(f"Numbers: {output / 'scores.csv'}", quiet)

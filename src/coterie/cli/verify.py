@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
@@ -26,11 +25,7 @@ def verify(
     /,
     out: str,
     original: tuple[str, ...],
-    promise: str | None,
-    k: int | None,
     prepare: str | None,
-    record: Path | None,
-    sidecar: str | None,
     engine: str | None,
     as_json: bool,
     quiet: bool,
@@ -52,12 +47,9 @@ def verify(
             original,
             reading=opt.reading_of(options),
             original_reading=own,
-            sidecar=sidecar,
             job=job,
             steps=steps,
-            promise=promise,
-            k=k,
-            record=record,
+            **{name: options[name] for name in ("sidecar", "promise", "k", "record")},
         )
     if not quiet or as_json:
         print_verdict(verdict, as_json)
