@@ -61,23 +61,12 @@ from coterie.reports.views import release_view as release_view
 from coterie.steps import DEFAULT, PrepareStep, StepLike, spelled, steps_of
 from coterie.steps import prepare as apply_steps
 from coterie.steps._facts import facts_of
+from coterie.writing import released
 from coterie.writing.elsewhere import bring_release
 from coterie.writing.files import in_order, sha256
 from coterie.writing.history import USUAL, history_for, listing_in, spend_in, unlisted_in
 from coterie.writing.outputs import write_and_list
 from coterie.writing.record import is_record_of, read_record
-from coterie.writing.released import (
-    as_described,
-    file_checks,
-    groups_to_reuse,
-    is_one_file,
-    plan_on,
-    refuse_other_digest,
-    refuse_other_input,
-    refuse_other_shape,
-    released_rows,
-    verify_foreign,
-)
 from coterie.writing.sidecar import Sidecar, prepare_steps, read_sidecar, reading_like, sidecar_path
 from coterie.writing.target import Target
 from coterie.writing.targets import placed, refuse_output
@@ -293,7 +282,7 @@ def anonymize_prepared(
 ) -> Release:
     """The same for a log as it is, and nothing is listed. For several k, `learn` once, and give that for the log."""
     source = log.source if isinstance(log, Learnt) else log
-    earlier = None if groups_of is None else groups_to_reuse(source, method, groups_of)
+    earlier = None if groups_of is None else released.groups_to_reuse(source, method, groups_of)
     learnt, seed_of_run = _learnt(log, method, seed, blocks, progress)
     name, log = registry.name_of(method), learnt.log
     promises = method.promises(learnt.facts)
@@ -301,14 +290,14 @@ def anonymize_prepared(
     before = () if earlier is None else earlier.digests
     run = Run(seed=seed_of_run, engine=learnt.engine, naming=partial(naming_of, source, method, before))
     progress("plan")
-    decide = method.plan if earlier is None else partial(plan_on, earlier, method)
+    decide = method.plan if earlier is None else partial(released.plan_on, earlier, method)
     plan = decide(learnt.value, log, replace(run, tell=partial(progress, "plan")))
     progress("release")
     draft = method.release(log, plan, replace(run, tell=partial(progress, "release")))
     judged_by_rows = any("rows" in promise.evidence for promise in promises)
     looked_up = record and log.in_lines  # else nobody could look rows up by their numbers
     progress("release: sort")
-    released, row_map = in_order(draft, shape, run, keep_rows=judged_by_rows or looked_up)
+    rows, row_map = in_order(draft, shape, run, keep_rows=judged_by_rows or looked_up)
     progress("verify")
     private = Record(
         run={
@@ -334,7 +323,7 @@ def anonymize_prepared(
     about_people = log.warnings if spends(method) is None else cautions(told)
     warnings = (*about_people, *plan.notes, *draft.warnings, *unscrubbed(log, method))
     case = Case(
-        rows=released,
+        rows=rows,
         shape=shape,
         original=log,
         evidence=private.evidence,
@@ -343,14 +332,14 @@ def anonymize_prepared(
         warnings=warnings,
     )
     return Release(
-        log=replace(log, frame=released, shape=shape, resources=(log.resources, run), settings=told),
+        log=replace(log, frame=rows, shape=shape, resources=(log.resources, run), settings=told),
         promises=promises,
         method=name,
         params=public_params(method),
         checks=_kept(name, case, promises, progress).checks,
         warnings=warnings,
         record=private,
-        verified=digest_of_rows(released),
+        verified=digest_of_rows(rows),
     )
 
 
@@ -411,21 +400,21 @@ def verify(
             raise ParameterError("A release knows its promises, steps and record: give only the original, and k.")
         return _verify_release(release, original, k, progress)
     if near is None:
-        return verify_foreign(as_log(release), steps, original, promise, k)
+        return released.verify_foreign(as_log(release), steps, original, promise, k)
     path, said = near.path, read_sidecar(near.path)
     if said is None:
-        return verify_foreign(read(path, as_published=True), steps, original, promise, k)
-    table = released_rows(path, said)
+        return released.verify_foreign(read(path, as_published=True), steps, original, promise, k)
+    table = released.released_rows(path, said)
     if promise is not None and promise not in [each.name for each in said.promised]:
         raise ParameterError(f"{path.name} promises {', '.join(each.name for each in said.promised)}, not {promise}.")
-    refuse_other_shape(table[1], original)
+    released.refuse_other_shape(table[1], original)
     private = read_record(Path(record)) if isinstance(record, (str, Path)) else record
     case = _case_of(path, said, table, _prepared_as_said(path, said, original, private, steps), private)
     checks = len(said.checks) if k is None else None  # when it was made, it passed as many
     promises = said.promised if k is None else with_k(said.promised, k)
     verdict = judge(case, promises, partial(progress, "verify"), checks)
     progress("verify: file")
-    of_file = file_checks(path, table[0], case.shape, said, case.original, verdict.checks)
+    of_file = released.file_checks(path, table[0], case.shape, said, case.original, verdict.checks)
     return replace(verdict.about(said.reading, case.original), checks=(*of_file, *verdict.checks))
 
 
@@ -451,11 +440,11 @@ def _prepared_as_said(
     if original is None:
         return None
     if private is not None:
-        refuse_other_input(original, private)
+        released.refuse_other_input(original, private)
     if not original.steps:
         original = prepare(original, prepare_steps(said, path, private) if steps is None else steps)
     if private is not None and steps is None:
-        refuse_other_digest(original, private)
+        released.refuse_other_digest(original, private)
     return original
 
 
@@ -548,10 +537,10 @@ def load_release(path: str | Path, record: str | Path | None = None, *, sidecar:
         raise MissingError(
             f"{path.name}.json, the sidecar of the release, is missing. `coterie anonymize` writes it beside a release."
         )
-    frame, shape, _, resources = as_described(path, said)
+    frame, shape, _, resources = released.as_described(path, said)
     private = read_record(Path(record)) if record is not None else None
     history = tuple(Step(name=spelled(step)) for step in prepare_steps(said, path, private))
-    digest = sha256(path) if is_one_file(said) else said.sha256  # parts and rows have been compared with it
+    digest = sha256(path) if released.is_one_file(said) else said.sha256  # parts and rows have been compared with it
     if private is not None and private.run.get("released_sha256") != digest:
         raise InputError(f"The run record in {record} belongs to another release than {path.name}.")
     return Release(

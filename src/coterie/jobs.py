@@ -24,24 +24,28 @@ from coterie.core.files import expand, files_in, home_of
 from coterie.core.groups import GROUPS_DIGEST
 from coterie.core.log import Log, Release
 from coterie.core.params import early_params, files_of
+from coterie.core.place import label_of, place_of
 from coterie.core.plan import Method, can_regroup, refuse_engine, shape_given, spends
 from coterie.core.promise import Verdict
 from coterie.core.scratch import stop_if_asked
-from coterie.core.threads import Progress, Told
+from coterie.core.threads import Counted, Progress, Told
 from coterie.core.wording import scores_in_words_of
 from coterie.engines.clusters import session_for
 from coterie.errors import InputError, ParameterError
-from coterie.measures import as_it_is
+from coterie.measures import as_it_is, names_of_all, needing, on_sheet, seed_for
+from coterie.measures.inputs import INPUTS
 from coterie.reading.places import is_elsewhere
 from coterie.reading.reading import Reading, takes_of
 from coterie.reading.sniff import format_of
+from coterie.reports import report_kind
+from coterie.reports.figures import findings_of, headlines
 from coterie.steps import StepLike
-from coterie.writing.elsewhere import bring_release
+from coterie.writing.elsewhere import Near, bring_release
 from coterie.writing.history import History, for_the_operator, spend
 from coterie.writing.ledger import Allowance
 from coterie.writing.outputs import Summary as Summary
 from coterie.writing.outputs import summary, write_and_list
-from coterie.writing.record import record_files
+from coterie.writing.record import read_record, record_files
 from coterie.writing.released import refuse_groups
 from coterie.writing.sidecar import reading_like, sidecar_path
 from coterie.writing.target import Target as Target
@@ -49,16 +53,6 @@ from coterie.writing.targets import placed, refuse_output
 
 if TYPE_CHECKING:
     from coterie.taxonomies.build import Built
-
-
-from coterie.core.place import label_of, place_of
-from coterie.core.threads import Counted
-from coterie.measures import names_of_all, needing, on_sheet, seed_for
-from coterie.measures.inputs import INPUTS
-from coterie.reports import report_kind
-from coterie.reports.figures import findings_of, headlines
-from coterie.writing.elsewhere import Near
-from coterie.writing.record import read_record
 
 T = TypeVar("T")
 PLAIN = Job()

@@ -65,15 +65,14 @@ def run(log: tuple[str, ...], prepare: str, as_json: bool, quiet: bool, **option
     from coterie.gate.run import run_gate
     from coterie.steps import parse_steps
 
-    own = ("k", "window", "flush", "state", "key", "follow", "keep_open", "arrival", "rest", "clicks", "kind", "audit",
-           "metrics", "output")  # fmt: skip
+    reading, own = opt.parted(options)
     with progress(quiet, ends_itself=True) as job:
         numbers = run_gate(
             log,
-            reading=opt.reading_of(options),
+            reading=reading,
             steps=parse_steps(prepare),
             note=job.note,
-            **{name: options[name] for name in own},
+            **own,
         )
     _show(numbers, as_json, quiet)
 
@@ -134,15 +133,15 @@ def append(
     from coterie.gate.append import append_night
     from coterie.steps import parse_steps
 
-    own = ("k", "window", "state", "key", "rest", "end_window", "clicks", "kind", "audit", "output")
+    reading, own = opt.parted(options)
     with progress(quiet, ends_itself=True) as job:
         numbers = append_night(
             method,
             log,
-            reading=opt.reading_of(options),
+            reading=reading,
             steps=parse_steps(prepare),
             note=job.note,
-            **{name: options[name] for name in own},
+            **own,
         )
     new, known = numbers.pop("new"), numbers.pop("known")
     _show(numbers, as_json, quiet)

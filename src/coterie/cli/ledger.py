@@ -21,7 +21,7 @@ def ledger() -> None:
 
 @ledger.command(cls=opt.Command, context_settings=opt.CONTEXT)
 @click.argument("log", type=opt.PLACE)
-@opt.all_of(opt.history[0], opt.history[1], opt.reading, opt.as_json)
+@opt.all_of(*opt.history, opt.reading, opt.as_json)
 def show(log: str, history: str | None, log_name: str | None, as_json: bool, **options: Any) -> None:
     """What each run has spent of the people in LOG, and the sums; failed runs count as well.
 
@@ -73,7 +73,7 @@ def _sentence(budget: Allowance, entries: Sequence[Spent]) -> str:
 @ledger.command(cls=opt.Command, context_settings=opt.CONTEXT)
 @click.argument("budget", metavar="EPS,DELTA")
 @click.argument("log", type=opt.PLACE)
-@opt.all_of(opt.history[0], opt.history[1])
+@opt.all_of(*opt.history)
 def budget(budget: str, log: str, history: str | None, log_name: str | None) -> None:
     """Keep the most that may be spent of the people in LOG; no run may spend more, from whatever door.
 

@@ -230,6 +230,13 @@ def all_of(*decorators: Callable[[Any], Any]) -> Callable[[F], F]:
     return added
 
 
+def parted(given: dict[str, Any]) -> tuple[Reading, dict[str, Any]]:
+    """The options that say how a log is to be read, as jobs take them, and all others."""
+    from coterie.reading.reading import options
+
+    return reading_of(given), {name: value for name, value in given.items() if name not in options()}
+
+
 def collected(*decorators: Callable[[Any], Any]) -> list[click.Parameter]:
     """The parameters that decorators would give a command, in their order."""
 

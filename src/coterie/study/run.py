@@ -36,7 +36,7 @@ from coterie.reports.drawing import draw
 from coterie.reports.views import ReleaseView, log_view, mean_of, refuse_idle, release_view, with_baseline
 from coterie.study.file import Cell, Study
 from coterie.study.inputs import Results, files_read, put, read_log, runs
-from coterie.study.simulations import run_simulations
+from coterie.study.simulations import drawn, simulated
 from coterie.writing.targets import refuse_closed, refuse_output
 
 FORMAT = 1
@@ -86,22 +86,26 @@ def run_study(study: Study, progress: Callable[[str, bool], None] | None = None)
     """
     refuse_closed(study.folder, new=True)
     (study.folder / "cells").mkdir(exist_ok=True, parents=True)
-    if study.kind == "simulate":
-        return run_simulations(study, progress or (lambda _label, _there: None))
+    progress = progress or (lambda _label, _there: None)
     inputs = files_read(study)
     drawings = [study.folder / drawing.file for drawing in study.figures]
     for path in (study.folder / "scores.csv", *drawings, *filter(None, [study.report])):
         refuse_output(path, force=True, inputs=inputs)
-    files = Results(study, CellResult, FORMAT)
-    log = _compute_missing(study, files, progress or (lambda _label, _there: None))
-    views = [
-        mean_of([_view(files, cell) for cell in cells], [cell.seed for cell in cells]) for cells in runs(study.cells)
-    ]
-    refuse_idle(views, study.measures)
-    scores = with_series(_scores(views), views)
+    log, views = None, list[ReleaseView]()
+    if study.kind == "simulate":
+        scores = simulated(study, progress)
+        pictures = (drawn(drawing, scores) for drawing in study.figures)
+    else:
+        files = Results(study, CellResult, FORMAT)
+        log = _compute_missing(study, files, progress)
+        for cells in runs(study.cells):
+            views.append(mean_of([_view(files, cell) for cell in cells], [cell.seed for cell in cells]))
+        refuse_idle(views, study.measures)
+        scores = with_series(_scores(views), views)
+        pictures = (draw(drawing, views) for drawing in study.figures)
     put(study.folder / "scores.csv", scores.write_csv(), inputs)
-    for path, drawing in zip(drawings, study.figures, strict=True):
-        put(path, draw(drawing, views), inputs)
+    for path, picture in zip(drawings, pictures, strict=True):
+        put(path, picture, inputs)
     if study.report is not None:
         page = render(log_view(log or read_log(study)[0]), views, report_kind(study.report))
         put(study.report, page, inputs)

@@ -1,4 +1,4 @@
-"""Run a study of simulations: replay each cell that has no result yet, then write means over seeds, and figures.
+"""A study of simulations: each cell that has no result yet is replayed; means over seeds, and figures.
 
 `scores.csv` has for each protocol, measure and key the mean over seeds, and the ends of the 95 % interval of that mean
 (Student's t). Seeds draw networks, who is who in them, choices, behaviours and what is attacked; the users are always
@@ -18,8 +18,7 @@ from coterie.reports.drawing import Drawing
 from coterie.simulate.run import simulate
 from coterie.simulate.world import World
 from coterie.study.file import Study
-from coterie.study.inputs import Results, files_read, made, put, read_log, runs
-from coterie.writing.targets import refuse_output
+from coterie.study.inputs import Results, made, read_log, runs
 
 FORMAT = 1
 _T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)  # 97.5 % points for 1 .. 10 degrees
@@ -52,12 +51,8 @@ class SimulatedCell(Declared, frozen=True, kw_only=True):
     scores: tuple[SimulatedScore, ...]
 
 
-def run_simulations(study: Study, progress: Callable[[str, bool], None]) -> pl.DataFrame:
-    """Compute the cells that are missing, then write the scores and the figures; returns all scores."""
-    inputs = files_read(study)
-    drawings = [study.folder / drawing.file for drawing in study.figures]
-    for path in (study.folder / "scores.csv", *drawings):
-        refuse_output(path, force=True, inputs=inputs)
+def simulated(study: Study, progress: Callable[[str, bool], None]) -> pl.DataFrame:
+    """All scores, once the cells that are missing are computed."""
     files = Results(study, SimulatedCell, FORMAT)
     world: World | None = None
     rows: list[tuple[object, ...]] = []
@@ -72,11 +67,7 @@ def run_simulations(study: Study, progress: Callable[[str, bool], None]) -> pl.D
                 files.keep(cell, scores=tuple(SimulatedScore(**row) for row in done.scores.iter_rows(named=True)))
             kept.append(files.read(cell))
         rows += _means(cells[0].label, kept)
-    scores = pl.DataFrame(rows, schema=SCHEMA, orient="row")
-    put(study.folder / "scores.csv", scores.write_csv(), inputs)
-    for path, drawing in zip(drawings, study.figures, strict=True):
-        put(path, drawn(drawing, scores), inputs)
-    return scores
+    return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
 
 def _means(label: str, cells: Sequence[SimulatedCell]) -> Iterator[tuple[object, ...]]:
