@@ -85,16 +85,17 @@ _MANY = 1 << 62  # people and rows: enough for any k
 _NO_BASELINE = "Random groups of the same k are shown only where the run record is given (--record DIR)."
 
 
-def _silent(_stage: str, _told: Told | None = None) -> None: ...
+def silent(_stage: str, _told: Told | None = None) -> None:
+    """Nobody hears it."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Job:
     """How a whole task is done: who hears of it, where it is done, and what it takes from before."""
 
-    progress: Progress = _silent
+    progress: Progress = silent
     """Hears which stage the task is at, and how far."""
-    note: Callable[[str], None] = _silent
+    note: Callable[[str], None] = silent
     """Hears what people should know about the input or the result; never a value of the log."""
     seed: int | None = None
     blocks: int | None = None
@@ -205,7 +206,7 @@ def learn(
     *,
     seed: int | None = None,
     blocks: int | None = None,
-    progress: Progress = _silent,
+    progress: Progress = silent,
 ) -> Learnt:
     """What does not depend on k, computed once for methods that differ in k alone.
 
@@ -242,7 +243,7 @@ def anonymize(
     history: str | Path | None = USUAL,
     log_name: str | None = None,
     groups_of: Record | str | Path | None = None,
-    progress: Progress = _silent,
+    progress: Progress = silent,
     **params: Any,
 ) -> Release:
     """Prepare, learn, plan, release, verify. Raises BrokenPromiseError rather than return a release that fails.
@@ -278,7 +279,7 @@ def anonymize_prepared(
     blocks: int | None = None,
     record: bool = True,
     groups_of: Record | str | Path | None = None,
-    progress: Progress = _silent,
+    progress: Progress = silent,
 ) -> Release:
     """The same for a log as it is, and nothing is listed. For several k, `learn` once, and give that for the log."""
     source = log.source if isinstance(log, Learnt) else log
@@ -381,7 +382,7 @@ def verify(
     steps: str | Sequence[StepLike] | None = None,
     record: str | Path | Record | None = None,
     sidecar: str | Path | None = None,
-    progress: Progress = _silent,
+    progress: Progress = silent,
 ) -> Verdict:
     """Check a release again, from its rows; with the original log everything can be checked.
 
@@ -503,7 +504,7 @@ def write(
     path: str | Path,
     *,
     history: str | Path | None = USUAL,
-    progress: Progress = _silent,
+    progress: Progress = silent,
     **options: Any,
 ) -> str:
     """Write a verified release, its public sidecar and, if asked, its private record; returns the SHA-256 of the file.
@@ -571,9 +572,9 @@ def measure(
     *,
     seed: int | None = None,
     show_values: bool = False,
-    left_out: Callable[[str], None] = _silent,
+    left_out: Callable[[str], None] = silent,
     store: Store | None = None,
-    progress: Progress = _silent,
+    progress: Progress = silent,
     **inputs: Any,
 ) -> pl.DataFrame:
     """Scores of a release as a table: name, key, value, unit (and label, where values may be shown).

@@ -19,6 +19,7 @@ import polars as pl
 from coterie import api, measures
 from coterie.api import Job as Job
 from coterie.api import Page as Page
+from coterie.api import silent
 from coterie.core import registry
 from coterie.core.files import expand, files_in, home_of
 from coterie.core.groups import GROUPS_DIGEST
@@ -28,7 +29,7 @@ from coterie.core.place import label_of, place_of
 from coterie.core.plan import Method, can_regroup, refuse_engine, shape_given, spends
 from coterie.core.promise import Verdict
 from coterie.core.scratch import stop_if_asked
-from coterie.core.threads import Counted, Progress, Told
+from coterie.core.threads import Counted, Progress
 from coterie.core.wording import scores_in_words_of
 from coterie.engines.clusters import session_for
 from coterie.errors import InputError, ParameterError
@@ -61,9 +62,6 @@ Note = Callable[[str], None]
 """Hears what people should know about the input or the result; never a value of the log."""
 
 
-def _silent(_stage: str, _told: Told | None = None) -> None: ...
-
-
 # --- reading ---------------------------------------------------------------------------------------
 
 
@@ -73,7 +71,7 @@ def read_logs(
     *,
     steps: Sequence[StepLike] | None = None,
     progress: Progress | None = None,
-    note: Note = _silent,
+    note: Note = silent,
 ) -> Log:
     """One log from files, globs or standard input, prepared by `steps`; `note` hears what was left out."""
     as_read = api.read(list(paths), reading, progress=progress)
@@ -534,7 +532,7 @@ def _brought(outs: Sequence[str], sidecars: Sequence[str]) -> list[Near]:
 
 
 def write_synthetic(
-    to: Path, users: int, *, seed: int = 7, kind: str = "topics", force: bool = False, progress: Progress = _silent
+    to: Path, users: int, *, seed: int = 7, kind: str = "topics", force: bool = False, progress: Progress = silent
 ) -> int:
     """Write a synthetic log of one of `synth.KINDS` in its layout; returns how many rows it has."""
     from coterie import synth
@@ -605,7 +603,7 @@ def build_taxonomy(
     *,
     name: str | None = None,
     force: bool = False,
-    progress: Progress = _silent,
+    progress: Progress = silent,
     **options: Any,
 ) -> Built:
     """Pack a table of paths or parents, or a dump of the Open Directory, into one file."""

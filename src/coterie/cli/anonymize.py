@@ -87,7 +87,6 @@ def _of_regime(name: str) -> click.Command:
         callback=partial(_anonymize, regime.method, name),
         help=f"{regime.title}: {regime.about}\n\nMore: coterie regimes {name}",
         params=[click.Argument(["log"], nargs=-1, required=True, type=opt.PLACE), *params],
-        context_settings=opt.CONTEXT,
     )
 
 

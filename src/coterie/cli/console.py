@@ -26,6 +26,9 @@ _LISTS = ("--k", "--prepare", "--columns", "--details", "--measures", "--kappa")
 class Command(click.Command):
     """A command that refuses an option which is given twice where only the last one would count."""
 
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **{"context_settings": CONTEXT, **named})
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Look at how often each option comes before anything is made of it."""
         if not ctx.resilient_parsing and not set(args) & set(ctx.help_option_names):
@@ -197,7 +200,7 @@ def print_summaries(summaries: Sequence[Summary], quiet: bool) -> None:
 
 def print_summaries_as_json(summaries: Sequence[Summary]) -> None:
     """The same in numbers."""
-    import polars as pl
+    from coterie.core.scores import score_table
 
     rows: list[tuple[str, str, float | None, str]] = []
     for each in summaries:
@@ -207,8 +210,7 @@ def print_summaries_as_json(summaries: Sequence[Summary]) -> None:
             ("anonymize", f"{prefix}checks", float(each.checks), "passed"),
             ("anonymize", f"{prefix}largest_k", each.largest_k, each.subjects),
         ]
-    schema = {"name": pl.String, "key": pl.String, "value": pl.Float64, "unit": pl.String}
-    print_scores(pl.DataFrame(rows, schema=schema, orient="row"), as_json=True)
+    print_scores(score_table(rows), as_json=True)
 
 
 def print_verdict(verdict: Verdict, as_json: bool) -> None:

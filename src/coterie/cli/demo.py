@@ -10,7 +10,7 @@ from coterie.cli import options as opt
 from coterie.cli.console import progress, say
 
 
-@click.command(cls=opt.Command, context_settings=opt.CONTEXT)
+@click.command(cls=opt.Command)
 @click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("demo"), help="Folder to write.")
 @click.option("--users", type=click.IntRange(20), default=300, help="Users of the synthetic log.")
 @opt.quiet
@@ -24,7 +24,7 @@ def demo(output: Path, users: int, quiet: bool) -> None:
         click.echo("\n".join(lines))
 
 
-@click.command(cls=opt.Command, context_settings=opt.CONTEXT)
+@click.command(cls=opt.Command)
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="File to write, also .gz, .zst.")
 @click.option("--users", type=click.IntRange(1), required=True, help="Number of users; of documents for that kind.")
 @click.option("--seed", type=int, default=7, help="Same seed, same log.")

@@ -16,7 +16,7 @@ _DEPENDENCIES = (
 )
 
 
-@click.command(cls=opt.Command, context_settings=opt.CONTEXT)
+@click.command(cls=opt.Command)
 @click.option(
     "--engine", metavar="ADDRESS", help="Check a Spark cluster, too: spark://HOST:PORT, sc://HOST:PORT, yarn."
 )
@@ -73,7 +73,7 @@ def _compile() -> None:
     click.echo(f"compiled into {place}")
 
 
-@click.command(cls=opt.Command, context_settings=opt.CONTEXT)
+@click.command(cls=opt.Command)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:

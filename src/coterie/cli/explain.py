@@ -13,7 +13,7 @@ from coterie.cli.console import print_scores, print_table, progress, say
 from coterie.errors import ParameterError
 
 
-@click.command(cls=opt.Command, context_settings=opt.CONTEXT)
+@click.command(cls=opt.Command)
 @opt.all_of(opt.logs, opt.reading, opt.prepare, opt.as_json, opt.quiet, opt.config)
 def inspect(log: tuple[str, ...], prepare: str, as_json: bool, quiet: bool, **options: Any) -> None:
     """What is in a LOG, and how exposed it is before any protection."""
@@ -86,7 +86,6 @@ def _degrees_command(name: str) -> click.Command:
         callback=partial(_explain, name),
         help="A log in numbers, or why queries have the anonymity degree they have: who covers them, in what core.",
         params=[click.Argument(["log"], nargs=-1, required=True, type=opt.PLACE), *params, *shared],
-        context_settings=opt.CONTEXT,
     )
 
 
@@ -103,7 +102,6 @@ def _forecast_command(name: str) -> click.Command:
         callback=partial(_forecast, name),
         help="How many users a query needs to be released, for these parameters; no log is looked at.",
         params=[*opt.method_options(name), *opt.collected(synthetic, opt.as_json)],
-        context_settings=opt.CONTEXT,
     )
 
 

@@ -45,7 +45,7 @@ def gate() -> None:
     """
 
 
-@gate.command(cls=opt.Command, context_settings=opt.CONTEXT)
+@gate.command(cls=opt.Command)
 @opt.all_of(opt.logs, _OUT, _K, _WINDOW)
 @click.option("--flush", default="1h", metavar="SPAN", help="How often parts close, at fixed times.")
 @opt.all_of(_STATE, _KEY)
@@ -67,17 +67,11 @@ def run(log: tuple[str, ...], prepare: str, as_json: bool, quiet: bool, **option
 
     reading, own = opt.parted(options)
     with progress(quiet, ends_itself=True) as job:
-        numbers = run_gate(
-            log,
-            reading=reading,
-            steps=parse_steps(prepare),
-            note=job.note,
-            **own,
-        )
+        numbers = run_gate(log, reading=reading, steps=parse_steps(prepare), note=job.note, **own)
     _show(numbers, as_json, quiet)
 
 
-@gate.command(cls=opt.Command, context_settings=opt.CONTEXT)
+@gate.command(cls=opt.Command)
 @opt.all_of(_STATE, opt.as_json)
 def status(state: Path, as_json: bool) -> None:
     """What a gate holds, in numbers, as of its last snapshot."""
@@ -86,7 +80,7 @@ def status(state: Path, as_json: bool) -> None:
     _show(status_of(state), as_json, False)
 
 
-@gate.command(cls=opt.Command, context_settings=opt.CONTEXT)
+@gate.command(cls=opt.Command)
 @opt.all_of(_STATE, _KEY, _OUT, opt.quiet)
 def rotate(state: Path, key: Path | None, output: Path, quiet: bool) -> None:
     """End the window now: what is held is forgotten, its key is destroyed, and counting begins anew."""
@@ -96,7 +90,7 @@ def rotate(state: Path, key: Path | None, output: Path, quiet: bool) -> None:
     say("The window has ended. What was held is forgotten, and its key is destroyed.", quiet)
 
 
-@gate.command(cls=opt.Command, context_settings=opt.CONTEXT)
+@gate.command(cls=opt.Command)
 @opt.all_of(_STATE, _KEY, opt.quiet)
 def forget(state: Path, key: Path | None, quiet: bool) -> None:
     """Destroy the key and remove the state. Parts stay. What was held can never be counted again."""
@@ -106,21 +100,14 @@ def forget(state: Path, key: Path | None, quiet: bool) -> None:
     say("Key and state are gone.", quiet)
 
 
-@click.command(cls=opt.Command, context_settings=opt.CONTEXT)
+@click.command(cls=opt.Command)
 @click.argument("method")
 @opt.all_of(opt.logs, _OUT, _K, _WINDOW, _STATE, _KEY, _rest("part"))
 @click.option("--end-window", is_flag=True, help="The window ends with this night, whatever the date.")
 @opt.all_of(_CLICKS, _TO, _AUDIT, opt.reading, opt.prepare, opt.as_json, opt.quiet, opt.config)
 @click.pass_context
 def append(
-    ctx: click.Context,
-    /,
-    method: str,
-    log: tuple[str, ...],
-    prepare: str,
-    as_json: bool,
-    quiet: bool,
-    **options: Any,
+    ctx: click.Context, /, method: str, log: tuple[str, ...], prepare: str, as_json: bool, quiet: bool, **options: Any
 ) -> None:
     """Append a night's LOG: what k people have asked so far within the window comes out.
 
@@ -135,14 +122,7 @@ def append(
 
     reading, own = opt.parted(options)
     with progress(quiet, ends_itself=True) as job:
-        numbers = append_night(
-            method,
-            log,
-            reading=reading,
-            steps=parse_steps(prepare),
-            note=job.note,
-            **own,
-        )
+        numbers = append_night(method, log, reading=reading, steps=parse_steps(prepare), note=job.note, **own)
     new, known = numbers.pop("new"), numbers.pop("known")
     _show(numbers, as_json, quiet)
     for name in new:

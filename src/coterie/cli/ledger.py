@@ -19,7 +19,7 @@ def ledger() -> None:
     """What private releases have spent of the people in a log."""
 
 
-@ledger.command(cls=opt.Command, context_settings=opt.CONTEXT)
+@ledger.command(cls=opt.Command)
 @click.argument("log", type=opt.PLACE)
 @opt.all_of(*opt.history, opt.reading, opt.as_json)
 def show(log: str, history: str | None, log_name: str | None, as_json: bool, **options: Any) -> None:
@@ -70,7 +70,7 @@ def _sentence(budget: Allowance, entries: Sequence[Spent]) -> str:
     )
 
 
-@ledger.command(cls=opt.Command, context_settings=opt.CONTEXT)
+@ledger.command(cls=opt.Command)
 @click.argument("budget", metavar="EPS,DELTA")
 @click.argument("log", type=opt.PLACE)
 @opt.all_of(*opt.history)

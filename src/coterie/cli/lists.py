@@ -42,7 +42,7 @@ def _listed(kind: str, says: str, more: Callable[[str], Iterator[str]] = lambda 
             click.echo(line)
 
     argument = click.Argument(["name"], required=False)
-    return opt.Command(kind, callback=command, help=says, params=[argument], context_settings=opt.CONTEXT)
+    return opt.Command(kind, callback=command, help=says, params=[argument])
 
 
 def _method_lines(name: str) -> Iterator[str]:
@@ -91,7 +91,7 @@ promises = _listed(
 )
 
 
-@click.command(cls=opt.Command, context_settings=opt.CONTEXT)
+@click.command(cls=opt.Command)
 @click.argument("name", required=False)
 def regimes(name: str | None) -> None:
     """List the regimes under which search data are shared, or show one: settings, sources, what is unknown."""

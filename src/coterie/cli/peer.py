@@ -34,7 +34,7 @@ def peer() -> None:
     """
 
 
-@peer.command(cls=opt.Command, context_settings=opt.CONTEXT)
+@peer.command(cls=opt.Command)
 @_HOME
 @click.option("--back-end", metavar="URL", help="SearXNG, or an address with {query} or %s in it.")
 @click.option("--redirect/--no-redirect", default=None, help="Send the browser to the back end; for --alone only.")
@@ -72,7 +72,7 @@ def init(home: Path | None, new_secret: bool, **given: Any) -> None:
     say(f"Made a peer in {place.path}. Next: coterie peer run")
 
 
-@peer.command(cls=opt.Command, context_settings=opt.CONTEXT)
+@peer.command(cls=opt.Command)
 @opt.all_of(_HOME, _NAME)
 @click.option("--hours", type=click.FloatRange(0, 24 * 30, min_open=True), default=24.0, help="How long it is open.")
 def invite(home: Path | None, name: str, hours: float) -> None:
@@ -85,7 +85,7 @@ def invite(home: Path | None, name: str, hours: float) -> None:
     click.echo(invitations.spell_code(code))
 
 
-@peer.command(cls=opt.Command, context_settings=opt.CONTEXT)
+@peer.command(cls=opt.Command)
 @click.argument("code")
 @opt.all_of(_HOME, _NAME)
 def accept(code: str, home: Path | None, name: str) -> None:
@@ -104,7 +104,7 @@ def accept(code: str, home: Path | None, name: str) -> None:
     say("You are friends now. Each of your addresses submits searches of the other while both peers run.")
 
 
-@peer.command(cls=opt.Command, context_settings=opt.CONTEXT)
+@peer.command(cls=opt.Command)
 @_HOME
 @click.option("--remove", metavar="NAME", help="Remove a friend; a running peer refuses them at once.")
 def friends(home: Path | None, remove: str | None) -> None:
@@ -123,7 +123,7 @@ def friends(home: Path | None, remove: str | None) -> None:
         out.print(f"{friend.name}  {friend.address}  {friend.fingerprint[:16]}", markup=False)
 
 
-@peer.command(cls=opt.Command, context_settings=opt.CONTEXT)
+@peer.command(cls=opt.Command)
 @_HOME
 @click.option("--alone", is_flag=True, help="Ask no friends and do not listen for them.")
 @click.option("--port", type=click.IntRange(0, 65535), help="Port of the local address; 0 for any.")
@@ -147,7 +147,7 @@ def run(home: Path | None, rate: float, credit: float, back_off: float, **option
     service.run(_checked(home), service.Options(limits=limits, **options), ready)
 
 
-@peer.command(cls=opt.Command, context_settings=opt.CONTEXT)
+@peer.command(cls=opt.Command)
 @_HOME
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def status(home: Path | None, as_json: bool) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 from coterie.cli.console import print_scores
 
 
-@click.command(cls=opt.Command, context_settings=opt.CONTEXT)
+@click.command(cls=opt.Command)
 @opt.released
 @click.argument("names", nargs=-1)
 @opt.all_of(opt.required_original, opt.record, opt.sidecar_of_table, opt.measuring, opt.seed, opt.cache)
@@ -51,7 +51,7 @@ def _kept(options: Mapping[str, Any]) -> dict[str, Any]:
     return {"seed": options["seed"], "store": default_store(options["cache"])}
 
 
-@click.command(cls=opt.Command, context_settings=opt.CONTEXT)
+@click.command(cls=opt.Command)
 @click.argument("out", nargs=-1, required=True, type=opt.PLACE)
 @opt.required_original
 @click.option(

@@ -28,7 +28,7 @@ def _going_on(folder: Path) -> Iterator[None]:
         raise
 
 
-@click.command(cls=opt.Command, context_settings=opt.CONTEXT)
+@click.command(cls=opt.Command)
 @click.argument("file", type=click.Path(path_type=Path), required=False)
 @click.option("--init", is_flag=True, help="Write a small study to FILE (study.toml), to run and to change.")
 @click.option("--list", "listed", is_flag=True, help="List the studies that come along; run one by its name.")

@@ -10,7 +10,7 @@ from coterie.cli import options as opt
 from coterie.cli.console import conclusion, print_verdict, progress, say
 
 
-@click.command(cls=opt.Command, context_settings=opt.CONTEXT)
+@click.command(cls=opt.Command)
 @opt.all_of(opt.released, opt.original)
 @click.option("--promise", metavar="NAME", help="What to check, for a file without a sidecar.")
 @click.option("--k", "-k", type=int, help="Check this k instead of the promised one.")
