@@ -201,6 +201,8 @@ def load_study(path: Path, *, folder: Path | None = None, read: tuple[Sequence[s
     refuse_format(data, FORMAT, file)
     study = as_declared(data, StudyFile, file)
     said = msgspec.structs.asdict(as_declared(study.read, ReadTable, file, ("read",)))
+    sources = said.pop("source")
+    sources = [sources] if isinstance(sources, str) else sources
     kind = _kind(study, file)
     prepare = _prepared(study.prepare, file)
     names, inputs = _measuring(study, path.parent, file, _TABLES[kind][2])
@@ -211,7 +213,7 @@ def load_study(path: Path, *, folder: Path | None = None, read: tuple[Sequence[s
     entries = enumerate(getattr(study, kind))
     return Study(
         path=path,
-        sources=_sources(said.pop("source"), path.parent),
+        sources=tuple(_located(source, path.parent) for source in sources),
         read=Reading().with_options(said),
         prepare=prepare,
         cells=tuple(
@@ -293,10 +295,6 @@ def _check_figures(
 
 def _located(source: str, folder: Path) -> str:
     return source if source.startswith("synth:") else str(folder / source)
-
-
-def _sources(given: tuple[str, ...] | str, folder: Path) -> tuple[str, ...]:
-    return tuple(_located(source, folder) for source in ((given,) if isinstance(given, str) else given))
 
 
 def _of_regime(

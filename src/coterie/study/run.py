@@ -36,19 +36,15 @@ from coterie.reports.drawing import draw
 from coterie.reports.views import ReleaseView, log_view, mean_of, refuse_idle, release_view, with_baseline
 from coterie.study.file import Cell, Study
 from coterie.study.inputs import Results, files_read, put, read_log, runs
-from coterie.study.simulations import drawn, simulated
+from coterie.study.simulations import SimulatedScore, drawn, simulated
 from coterie.writing.targets import refuse_closed, refuse_output
 
 FORMAT = 1
 
 
-class ScoreRow(Declared, frozen=True, kw_only=True):
-    """One score of a cell."""
+class ScoreRow(SimulatedScore, frozen=True, kw_only=True):
+    """One score of a cell, with what it is of where that may be shown."""
 
-    name: str
-    key: str
-    value: float | None
-    unit: str
     label: str | None = None
 
 
