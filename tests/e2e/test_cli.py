@@ -1,7 +1,7 @@
 """The command line from a log to a report, and what bad input gets.
 
-Covers: cli/anonymize.py, cli/console.py, cli/demo.py, cli/doctor.py, cli/explain.py, cli/lists.py, cli/main.py,
-cli/options.py, cli/report.py, cli/verify.py, demo.py
+Covers: cli/anonymize.py, cli/console.py, cli/demo.py, cli/doctor.py, cli/lists.py, cli/main.py, cli/options.py,
+cli/report.py, cli/verify.py, demo.py
 """
 
 import json
