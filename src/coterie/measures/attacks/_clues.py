@@ -28,13 +28,7 @@ class Clues:
     weight: NDArray[np.int64]
 
     @classmethod
-    def of(
-        cls,
-        known: pl.DataFrame,
-        spelled: pl.LazyFrame,
-        pairs: pl.LazyFrame,
-        users: pl.DataFrame,
-    ) -> Clues:
+    def of(cls, known: pl.DataFrame, spelled: pl.LazyFrame, pairs: pl.LazyFrame, users: pl.DataFrame) -> Clues:
         """`known`: id, position, text. `spelled`: the texts of each released item. `pairs`: name, item."""
         texts = known.select("text").unique().sort("text").with_row_index("number")
         having = spelled.join(texts.lazy(), on="text").select("item", "number").join(pairs, on="item")

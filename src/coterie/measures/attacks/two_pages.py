@@ -28,11 +28,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from coterie.core import randomness
-from coterie.core.scores import Figure, Finding, Score, Weighed
+from coterie.core.scores import Score
 from coterie.core.shapes import VISITS
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import Rate, mean
+from coterie.measures.rates import CHANCE, OF_RELEASED, Rate, Shares, figures_in, mean, sentences
 from coterie.text.agents import parse_agents
 
 needs = frozenset({"record"})
@@ -40,51 +40,33 @@ ATTACKED = 1_000
 _UNIT = "% of visitors"
 MASKED_BITS = {4: 12, 6: 84}
 """Bits of an address that masking takes away, by its version: what anonip does unless told otherwise."""
+GUESSED = Rate(
+    "guessed",
+    "Found by two pages and the day",
+    "The same where somebody picks one of the names that fit.",
+    unit=_UNIT,
+    beside=(OF_RELEASED, CHANCE),
+    attacker="somebody who knows two pages of a visitor and the day picks one of the names that fit, and is right",
+    control="a name of the release at random",
+    shape="VISITS",
+    names="after.names",
+)
+_figure = figures_in("attacks", 35)
 figures = (
-    Figure(
-        section="attacks",
-        order=35,
-        key="after.singled_out",
-        title="Singled out by two pages and the day",
-        reading="Visitors for whom somebody who knows two of their pages and the day finds one name that fits, and it "
-        "is theirs. In brackets the 95% interval. Lower is safer.",
-        before="before.singled_out",
+    _figure(
+        "after.singled_out",
+        "Singled out by two pages and the day",
+        "Visitors for whom somebody who knows two of their pages and the day finds one name that fits, and it is "
+        "theirs. In brackets the 95% interval. Lower is safer.",
     ),
-    Figure(
-        section="attacks",
-        order=35,
-        key="after.guessed",
-        title="Found by two pages and the day",
-        reading="The same where somebody picks one of the names that fit.",
-        before="before.guessed",
-        beside=(("of what was released", "released.guessed"), ("chance", "released.guessed.control")),
-    ),
-    Figure(
-        section="attacks",
-        order=35,
-        key="after.pages",
-        title="Further pages then read",
-        reading="Other pages of such a visitor that stand under the name, mean.",
-        before="before.pages",
-    ),
+    GUESSED.figure(35),
+    _figure("after.pages", "Further pages then read", "Other pages of such a visitor that stand under the name, mean."),
 )
-weighed = (
-    Weighed(
-        risk="singling out",
-        shape="VISITS",
-        rate="guessed",
-        attacker="somebody who knows two pages of a visitor and the day picks one of the names that fit, and is right",
-        control="a name of the release at random",
-        names="after.names",
-    ),
-)
-findings = (
-    Finding(
-        risk="singling out",
-        text="Somebody who knows two pages that a visitor asked for on one day finds a single name that fits, and it "
-        "is theirs, for {after.singled_out} of visitors; in the log itself for {before.singled_out}.",
-        options="--record DIR",
-    ),
+weighed = (GUESSED.weighed,)
+findings = sentences(
+    "singling out",
+    "Somebody who knows two pages that a visitor asked for on one day finds a single name that fits, and it is theirs, "
+    "for {after.singled_out} of visitors; in the log itself for {before.singled_out}.",
 )
 _OF_URL = r"^(?:[a-zA-Z][a-zA-Z0-9+.-]*://)?[^/]*(/.*)$"
 _DEEPEST = 32  # segments of the longest beginning of a path
@@ -117,13 +99,11 @@ def _scores(
     targets = attacked.select(
         person="visitor", n=pl.lit(1), success="guessed", control="chance", released=pl.col("chance") > 0
     )
-    rate = Rate.of(targets)
-    if moment == "after":
-        yield from rate.after("guessed", _UNIT)
-    elif moment == "before":
-        yield from rate.before("guessed", _UNIT)
+    found = Shares.of(targets)
+    if moment == "masked":
+        yield from mean(f"{moment}.guessed", found.every, _UNIT)
     else:
-        yield from mean(f"{moment}.guessed", rate.every, _UNIT)
+        yield from GUESSED.scores(moment, found)
     yield from mean(f"{moment}.singled_out", attacked["singled_out"].cast(pl.Float64).to_numpy(), _UNIT)
     yield Score(f"{moment}.pages", alone["read"].cast(pl.Float64).mean() if alone.height else None, "pages")  # type: ignore[arg-type]
 

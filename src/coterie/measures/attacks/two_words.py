@@ -27,56 +27,42 @@ import numpy as np
 import polars as pl
 
 from coterie.core import randomness
-from coterie.core.scores import Figure, Finding, Score, Weighed
+from coterie.core.scores import Score
 from coterie.core.shapes import QUERIES
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import Rate, mean, share_of
+from coterie.measures.rates import Rate, Shares, figures_in, mean, sentences, share_of
 from coterie.measures.units import people_behind
 from coterie.text.language import Language, language_in
 
 needs = frozenset({"record", "text"})
-weighed = (
-    Weighed(
-        risk="singling out",
-        shape="QUERIES",
-        rate="found",
-        attacker="somebody who knows two words of a search guesses who typed it among the people whose rows have both",
-        control="a guess among all people of the log",
-    ),
-)
 ATTACKED = 1_000
 QUERIES_EACH = 20
 LEAST_WORDS = 3
 _UNIT = "% of queries"
+FOUND = Rate(
+    "found",
+    "Found by two words of a search",
+    "Searches by two words of which somebody finds the person: one in the number of people whose rows have both, if "
+    "the person is among them, mean over users. In brackets the 95% interval. Lower is safer.",
+    unit=_UNIT,
+    attacker="somebody who knows two words of a search guesses who typed it among the people whose rows have both",
+    control="a guess among all people of the log",
+    shape="QUERIES",
+)
 figures = (
-    Figure(
-        section="attacks",
-        order=33,
-        key="after.found",
-        title="Found by two words of a search",
-        reading="Searches by two words of which somebody finds the person: one in the number of people whose rows have "
-        "both, if the person is among them, mean over users. In brackets the 95% interval. Lower is safer.",
-        before="before.found",
-        beside=(("of what was released", "released.found"), ("control", "released.found.control")),
-    ),
-    Figure(
-        section="attacks",
-        order=33,
-        key="after.outsiders",
-        title="Found by two words, though not in the log",
-        reading="The same for people who are not in the log: how often the attacker is wrong.",
-        before="before.outsiders",
+    FOUND.figure(33),
+    figures_in("attacks", 33)(
+        "after.outsiders",
+        "Found by two words, though not in the log",
+        "The same for people who are not in the log: how often the attacker is wrong.",
     ),
 )
-findings = (
-    Finding(
-        risk="singling out",
-        text="Somebody who knows two words of a search guesses who typed it among the people whose rows have both, and "
-        "is right in {after.found} of cases; of what was released in {released.found}; in the log itself in "
-        "{before.found}.",
-        options="--record DIR",
-    ),
+weighed = (FOUND.weighed,)
+findings = sentences(
+    "singling out",
+    "Somebody who knows two words of a search guesses who typed it among the people whose rows have both, and is right "
+    "in {after.found} of cases; of what was released in {released.found}; in the log itself in {before.found}.",
 )
 
 
@@ -103,8 +89,8 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     for moment, rows in (("before", before), ("after", after)):
         words = words_of(rows, spoken)
         hits = attack(clues, rows, words).with_columns(n=pl.lit(1))
-        rate = Rate.of(hits.select("n", person="subject", released="own", success=1 / pl.col("people"), control=chance))
-        yield from (rate.before if moment == "before" else rate.after)("found", _UNIT)
+        targets = hits.select("n", person="subject", released="own", success=1 / pl.col("people"), control=chance)
+        yield from FOUND.scores(moment, Shares.of(targets))
         certain = (pl.col("people") == 1) & pl.col("own")
         yield from mean(f"{moment}.alone", share_of(hits, certain), _UNIT)
         alone = hits.filter(pl.col("people") == 1)

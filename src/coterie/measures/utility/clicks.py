@@ -27,23 +27,22 @@ from numpy.typing import NDArray
 
 from coterie.core import randomness
 from coterie.core.arrays import Floats, Ints
-from coterie.core.scores import Figure, Score
+from coterie.core.scores import Score
 from coterie.core.shapes import QUERIES
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import means, scored
+from coterie.measures.rates import figures_in, means, scored
 from coterie.measures.tfidf import Terms
 from coterie.text.hosts import host_of
 from coterie.text.language import Language, language_in
 
 needs = frozenset({"later"})
+_figure = figures_in("utility", 95)
 figures = (
-    Figure(
-        section="utility",
-        order=95,
-        key="mrr",
-        title="Clicked hosts of other people foretold",
-        reading="Hosts are ranked by the clicks of the released queries that are nearest to what somebody searches "
+    _figure(
+        "mrr",
+        "Clicked hosts of other people foretold",
+        "Hosts are ranked by the clicks of the released queries that are nearest to what somebody searches "
         "for who is not in the log: 100% means that the clicked one always stands first (MRR@10).",
         before="before.mrr",
     ),

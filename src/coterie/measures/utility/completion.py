@@ -33,37 +33,32 @@ import polars as pl
 from numpy.typing import NDArray
 
 from coterie.core import randomness
-from coterie.core.scores import Figure, Score
+from coterie.core.scores import Score
 from coterie.core.shapes import QUERIES
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import means, scored
+from coterie.measures.rates import figures_in, means, scored
 
 needs = frozenset({"later"})
+_figure = figures_in("utility", 94)
 figures = (
-    Figure(
-        section="utility",
-        order=94,
-        key="with_profile",
-        title="Later queries completed, with the profile",
-        reading="Three letters of a later query are typed, and released strings are suggested, those of the person's "
+    _figure(
+        "with_profile",
+        "Later queries completed, with the profile",
+        "Three letters of a later query are typed, and released strings are suggested, those of the person's "
         "profile before others: 100% means that the query always stands first (MRR@10).",
         before="before.with_profile",
     ),
-    Figure(
-        section="utility",
-        order=94,
-        key="without_profile",
-        title="Later queries completed, for anybody",
-        reading="The same for somebody of whom nothing is known: the most frequent strings are suggested first.",
+    _figure(
+        "without_profile",
+        "Later queries completed, for anybody",
+        "The same for somebody of whom nothing is known: the most frequent strings are suggested first.",
         before="before.without_profile",
     ),
-    Figure(
-        section="utility",
-        order=94,
-        key="others",
-        title="Later queries of other people completed",
-        reading="Half of the letters of what people search for who are not in the log are typed, and released strings "
+    _figure(
+        "others",
+        "Later queries of other people completed",
+        "Half of the letters of what people search for who are not in the log are typed, and released strings "
         "are suggested, the most frequent ones first (MRR@10).",
         before="before.others",
     ),

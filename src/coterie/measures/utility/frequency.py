@@ -11,8 +11,9 @@ from collections.abc import Collection, Iterator
 
 import polars as pl
 
-from coterie.core.scores import Figure, Picture, Score
+from coterie.core.scores import Picture, Score
 from coterie.measures.comparison import Comparison
+from coterie.measures.rates import figures_in
 from coterie.text.language import language_in
 from coterie.text.words import words
 
@@ -24,29 +25,15 @@ _RANKING = Picture(
     reading="Share of each in all rows (words: in all words). Where rare queries are left out the shares of the others "
     "grow; what matters is that their order stays.",
 )
+_figure = figures_in("utility", 30, expected=True, before="all", picture=_RANKING)
 figures = (
-    Figure(
-        section="utility",
-        order=30,
-        expected=True,
-        key="query.overlap",
-        title="Top queries that stayed on top",
-        reading="How many of the original's most frequent queries are still among the most frequent.",
-        before="all",
-        picture=_RANKING,
+    _figure(
+        "query.overlap",
+        "Top queries that stayed on top",
+        "How many of the original's most frequent queries are still among the most frequent.",
         picture_title="Most frequent queries",
     ),
-    Figure(
-        section="utility",
-        order=30,
-        expected=True,
-        key="word.overlap",
-        title="Top words that stayed on top",
-        reading="The same for words.",
-        before="all",
-        picture=_RANKING,
-        picture_title="Most frequent words",
-    ),
+    _figure("word.overlap", "Top words that stayed on top", "The same for words.", picture_title="Most frequent words"),
 )
 
 

@@ -38,47 +38,39 @@ import polars as pl
 from numpy.typing import NDArray
 
 from coterie.core import randomness
-from coterie.core.scores import Figure, Score
+from coterie.core.scores import Score
 from coterie.errors import NotApplicableError
 from coterie.measures.category_shares import Meaning, levels_of, overlaps, profile_names
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import SAMPLES, Values, scored, weights
+from coterie.measures.rates import SAMPLES, Values, figures_in, scored, weights
 
 needs = frozenset({"record", "later", "taxonomy"})
+_figure = figures_in("utility", 90)
 figures = (
-    Figure(
-        section="utility",
-        order=90,
-        key="above_everybody",
-        title="Later searches foretold",
-        reading="How well their profile tells what users searched for afterwards, which no method saw: 0% is a profile "
+    _figure(
+        "above_everybody",
+        "Later searches foretold",
+        "How well their profile tells what users searched for afterwards, which no method saw: 0% is a profile "
         "drawn from what everybody searches for, 100% their own unprotected one. In brackets the 95% interval over "
         "users. Compare with random groups.",
         before="100%",
     ),
-    Figure(
-        section="utility",
-        order=90,
-        key="above_everybody.ratio",
-        title="Later searches foretold, against random groups",
-        reading="How many times as much the release keeps as random groups of the same k do, with the 95% interval "
+    _figure(
+        "above_everybody.ratio",
+        "Later searches foretold, against random groups",
+        "How many times as much the release keeps as random groups of the same k do, with the 95% interval "
         "over the same users; no number where random groups keep nothing.",
     ),
-    Figure(
-        section="utility",
-        order=90,
-        key="above_everybody.new",
-        title="Later searches foretold, never typed before",
-        reading="The same for later queries alone that the user had not typed before.",
+    _figure(
+        "above_everybody.new",
+        "Later searches foretold, never typed before",
+        "The same for later queries alone that the user had not typed before.",
         before="100%",
     ),
-    Figure(
-        section="utility",
-        order=90,
-        key="retained",
-        title="Later searches foretold, better than by a stranger",
-        reading="The same on another scale: 0% is the profile of a stranger, which tells less than one drawn from "
-        "everybody.",
+    _figure(
+        "retained",
+        "Later searches foretold, better than by a stranger",
+        "The same on another scale: 0% is the profile of a stranger, which tells less than one drawn from everybody.",
         before="100%",
     ),
 )

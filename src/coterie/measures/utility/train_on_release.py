@@ -35,33 +35,30 @@ from numpy.typing import NDArray
 
 from coterie.core import randomness
 from coterie.core.arrays import offsets
-from coterie.core.scores import Figure, Score
+from coterie.core.scores import Score
 from coterie.errors import NotApplicableError
 from coterie.measures.category_shares import profile_names
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import Values, means, scored
+from coterie.measures.rates import Values, figures_in, means, scored
 from coterie.text.language import Language, language_in
 
 if TYPE_CHECKING:
     from coterie.kernels.lsa import Sparse
 
 needs = frozenset({"record", "later"})
+_figure = figures_in("utility", 92)
 figures = (
-    Figure(
-        section="utility",
-        order=92,
-        key="model",
-        title="New words foretold by a model trained on it",
-        reading="A model of words learns from the release and is tried on people who are not in it: how well it ranks "
+    _figure(
+        "model",
+        "New words foretold by a model trained on it",
+        "A model of words learns from the release and is tried on people who are not in it: how well it ranks "
         "the words that they use later for the first time (nDCG@100). Compare with a model trained on the original.",
         before="before.model",
     ),
-    Figure(
-        section="utility",
-        order=92,
-        key="with_popularity",
-        title="New words foretold by a model and popularity",
-        reading="The same, where the model also knows how many profiles have a word.",
+    _figure(
+        "with_popularity",
+        "New words foretold by a model and popularity",
+        "The same, where the model also knows how many profiles have a word.",
         before="before.with_popularity",
     ),
 )

@@ -22,10 +22,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from coterie.core.scores import Figure, Score
+from coterie.core.scores import Score
 from coterie.errors import NotApplicableError
 from coterie.measures import visits
 from coterie.measures.comparison import Comparison
+from coterie.measures.rates import figures_in
 from coterie.measures.visits import VALUE, N, Tables
 from coterie.steps.sessions import session_minutes
 
@@ -40,25 +41,19 @@ _TITLES = {
     "landing": ("Error of the landing pages", "The same for first pages of sessions."),
     "lengths": ("Error of the lengths of sessions", "The same for sessions by the number of their requests."),
 }
+_figure = figures_in("utility", 35)
 figures = (
-    *(
-        Figure(section="utility", order=35, key=f"{name}.error", title=title, reading=reading, before="0.0%")
-        for name, (title, reading) in _TITLES.items()
-    ),
-    Figure(
-        section="utility",
-        order=35,
-        key="paths.kept",
-        title="Two-page paths kept",
-        reading="Pairs of pages that follow each other within a session: how many of all are still there.",
+    *(_figure(f"{name}.error", title, reading, before="0.0%") for name, (title, reading) in _TITLES.items()),
+    _figure(
+        "paths.kept",
+        "Two-page paths kept",
+        "Pairs of pages that follow each other within a session: how many of all are still there.",
         before="100.0%",
     ),
-    Figure(
-        section="utility",
-        order=35,
-        key="pages.top",
-        title="Top pages that stayed on top",
-        reading="How many of the most frequent pages are still among the most frequent.",
+    _figure(
+        "pages.top",
+        "Top pages that stayed on top",
+        "How many of the most frequent pages are still among the most frequent.",
         before="all",
     ),
 )
