@@ -51,12 +51,12 @@ from numpy.typing import NDArray
 
 from coterie.core import randomness
 from coterie.core.scores import Glance, Score
-from coterie.measures import logistic
+from coterie.measures import learning
 from coterie.measures.attacks import bound
-from coterie.measures.attacks._clues import PARTS, log1p, weighted
 from coterie.measures.attacks._profiles import (
     FIVE,
     KNOWLEDGE,
+    PARTS,
     Known,
     Profiles,
     cut_into,
@@ -65,8 +65,10 @@ from coterie.measures.attacks._profiles import (
     everybody_alone,
     find_groups,
     having,
+    log1p,
     parts_of,
     profiles_of,
+    weighted,
 )
 from coterie.measures.comparison import Comparison
 from coterie.measures.rates import Rate, Shares, figures_in, mean, sentences
@@ -268,13 +270,13 @@ class Attack:
         rehearsal, models = tables["given"], []
         for fold in (0, 1):
             other = rehearsal.filter(pl.col("fold") != fold)
-            models.append(logistic.fit(_columns(other), other["theirs"].to_numpy().astype(float)))
+            models.append(learning.fit(_columns(other), other["theirs"].to_numpy().astype(float)))
         guesses: Outcomes = {}
         for name, table in tables.items():
             scores = np.zeros(table.height)
             for fold, model in enumerate(models):
                 here = (table["fold"] == fold).to_numpy()
-                scores[here] = logistic.weighed(_columns(table.filter(pl.col("fold") == fold)), model)
+                scores[here] = learning.weighed(_columns(table.filter(pl.col("fold") == fold)), model)
             judged = table.select("id", "theirs", "novel", "specific", pl.Series("score", np.round(scores, _DIGITS)))
             for kind, eligible in zip(KINDS, (pl.lit(True), pl.col("novel"), pl.col("specific")), strict=True):
                 guesses[name, key, kind] = self._by_user(judged.filter(eligible), first=True)

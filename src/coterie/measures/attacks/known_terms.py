@@ -32,8 +32,8 @@ from coterie.core.shapes import sum_in_order
 from coterie.errors import NotApplicableError
 from coterie.measures.attacks import bound
 from coterie.measures.comparison import Comparison
-from coterie.measures.documents import DOC, TERM, WEIGHT, DocumentVectors, concepts_of, vectors_of
 from coterie.measures.rates import CHANCE, Rate, Shares, figures_in, mean, sentences
+from coterie.measures.subjects import DOC, TERM, WEIGHT, DocumentVectors, concepts_of, vectors_of
 
 needs = frozenset({"record"})
 ATTACKED = 1_000

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from coterie.core import randomness
 from coterie.core.scores import Figure, Score
 from coterie.measures.attacks import bound
-from coterie.measures.attacks._clues import Clues, starts
+from coterie.measures.attacks._profiles import Clues, starts
 from coterie.measures.comparison import Comparison, everybody
 from coterie.measures.rates import CONTROL, Rate, Shares, figures_in, sentences
 from coterie.text.language import ENGLISH, Language, language, language_in

@@ -1,11 +1,11 @@
 """Relink: somebody puts the days, sessions or rows of a person together again, because they are about the same things.
 
 A release with a fresh name for each day, session or few searches of a person, or with no names at all, keeps apart what
-a person asked. The adversary takes one unit (what stands under one name, or a row without one; `measures/units.py`) and
-looks for another one of the same person in which something new is to be read: a query that the first one lacks.
+a person asked. The adversary takes one unit (what stands under one name, or a row without one; `measures/subjects.py`)
+and looks for another one of the same person in which something new is to be read: a query that the first one lacks.
 
     1. Candidates: of all such units of a pool of people the 50 with the most similar words and clicked hosts, by the
-       cosine of TF-IDF weights (`measures/tfidf.py`).
+       cosine of TF-IDF weights (`measures/learning.py`).
     2. A logistic model ranks them by the cosines of words, hosts and runs of four letters, by the days between them, if
        the release has times, and by the numbers of their queries. It was fitted in the same way on people who are not
        in the pool: whoever attacks may rehearse on those whose answers are known.
@@ -41,11 +41,11 @@ from coterie.core import randomness
 from coterie.core.arrays import Floats, Ints, offsets
 from coterie.core.scores import Score
 from coterie.errors import NotApplicableError
-from coterie.measures import logistic
+from coterie.measures import learning
 from coterie.measures.comparison import Comparison
+from coterie.measures.learning import Terms, Vectors
 from coterie.measures.rates import CHANCE, OF_RELEASED, Rate, Shares, mean, sentences
-from coterie.measures.tfidf import Terms, Vectors
-from coterie.measures.units import NOUNS, PERSON, units_of
+from coterie.measures.subjects import NOUNS, PERSON, units_of
 from coterie.text.hosts import host_of
 from coterie.text.language import Language, language_in
 
@@ -226,7 +226,7 @@ class Crowd:
     def _attack(self, first: int, last: int, most: int, model: Floats) -> Attack:
         attacked = self._attacked(first, last)[:most]
         left, right, chance = self._candidates(attacked, first, last)
-        score = np.round(logistic.weighed(self._features(attacked[left], right), model), _DIGITS)
+        score = np.round(learning.weighed(self._features(attacked[left], right), model), _DIGITS)
         hit, read = np.zeros(attacked.size), np.zeros(attacked.size)
         where = offsets(np.bincount(left, minlength=attacked.size))
         for place, unit in enumerate(attacked):
@@ -249,7 +249,7 @@ class Crowd:
             plain = np.zeros(columns.shape[0])
             plain[1:4] = 1.0
             return plain
-        return logistic.fit(columns, same)
+        return learning.fit(columns, same)
 
     def _attacked(self, first: int, last: int) -> Ints:
         """Units of people who have several, one of each person first."""

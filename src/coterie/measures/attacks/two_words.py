@@ -32,7 +32,7 @@ from coterie.core.shapes import QUERIES
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
 from coterie.measures.rates import Rate, Shares, figures_in, mean, sentences, share_of
-from coterie.measures.units import people_behind
+from coterie.measures.subjects import people_behind
 from coterie.text.language import Language, language_in
 
 needs = frozenset({"record", "text"})

@@ -1,6 +1,6 @@
 """Witness: somebody who saw a person type a query looks for what else that person asked.
 
-What can be read together is a unit: all rows under one name, or a row without one (`measures/units.py`). The witness
+What can be read together is a unit: all rows under one name, or a row without one (`measures/subjects.py`). The witness
 knows
 
     one_query       one search of the person, any of them
@@ -48,7 +48,7 @@ from coterie.core.scores import Score
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison, everybody
 from coterie.measures.rates import OF_RELEASED, Rate, Shares, figures_in, mean, sentences, share_of
-from coterie.measures.units import units_of
+from coterie.measures.subjects import units_of
 
 needs = frozenset({"record", "text"})
 ATTACKED = 1_000

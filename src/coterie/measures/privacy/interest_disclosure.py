@@ -22,9 +22,9 @@ import polars as pl
 
 from coterie.core.scores import Score
 from coterie.errors import NotApplicableError
-from coterie.measures.category_shares import Meaning, levels_of, profile_names
 from coterie.measures.comparison import Comparison
 from coterie.measures.rates import figures_in
+from coterie.measures.subjects import Meaning, levels_of, profile_names
 
 needs = frozenset({"record", "taxonomy"})
 _figure = figures_in("privacy", 30)

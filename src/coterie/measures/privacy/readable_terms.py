@@ -17,8 +17,8 @@ import polars as pl
 
 from coterie.core.scores import Score
 from coterie.measures.comparison import Comparison
-from coterie.measures.documents import DOC, TERM, WEIGHT, vectors_of
 from coterie.measures.rates import figures_in
+from coterie.measures.subjects import DOC, TERM, WEIGHT, vectors_of
 
 needs = frozenset({"record", "text"})
 _figure = figures_in("privacy", 12, before="100.0%")

@@ -4,7 +4,7 @@ What a search engine would learn from a log: which page people want who search f
 people who are not in the original (`--later LOG` has them besides others), the hosts of the nearest released queries
 are ranked:
 
-    near      the 15 released queries with the largest cosine of TF-IDF weights of words (`measures/tfidf.py`)
+    near      the 15 released queries with the largest cosine of TF-IDF weights of words (`measures/learning.py`)
     score     of a host: Σ over these of the cosine, times the part that the host has of the clicks of that query
     mrr       1 / rank of the host that was clicked, up to rank 10, and 0 below; among equals, the mean over all orders
     popular   the same where hosts are ranked by their clicks in the whole release, the same for all: the control
@@ -31,8 +31,8 @@ from coterie.core.scores import Score
 from coterie.core.shapes import QUERIES
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
+from coterie.measures.learning import Terms
 from coterie.measures.rates import figures_in, means, scored
-from coterie.measures.tfidf import Terms
 from coterie.text.hosts import host_of
 from coterie.text.language import Language, language_in
 

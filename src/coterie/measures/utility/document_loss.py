@@ -23,8 +23,8 @@ from coterie import taxonomies
 from coterie.core import randomness
 from coterie.core.scores import Score
 from coterie.measures.comparison import Comparison
-from coterie.measures.documents import DOC, vectors_of
 from coterie.measures.rates import figures_in
+from coterie.measures.subjects import DOC, vectors_of
 
 needs = frozenset({"record"})
 DOCUMENTS = 1_000

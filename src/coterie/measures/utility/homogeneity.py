@@ -26,7 +26,7 @@ from coterie.core.shapes import QUERIES
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
 from coterie.measures.rates import figures_in
-from coterie.measures.users import Users, users_of
+from coterie.measures.subjects import Users, users_of
 from coterie.text.words import digest_of
 
 needs = frozenset({"record", "text"})

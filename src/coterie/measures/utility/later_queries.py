@@ -1,7 +1,7 @@
 """How well does the released profile of users tell what they search for later?
 
 The release is made of the earlier part of the log; the later part, which no method saw, is the yardstick. For each user
-the overlap (`measures/category_shares.py`) of their later queries with
+the overlap (`measures/subjects.py`) of their later queries with
 
     released     the profile that was released for them
     drawn        the same, drawn down to the size of their own profile where it is longer
@@ -40,9 +40,9 @@ from numpy.typing import NDArray
 from coterie.core import randomness
 from coterie.core.scores import Score
 from coterie.errors import NotApplicableError
-from coterie.measures.category_shares import Meaning, levels_of, overlaps, profile_names
 from coterie.measures.comparison import Comparison
 from coterie.measures.rates import SAMPLES, Values, figures_in, scored, weights
+from coterie.measures.subjects import Meaning, levels_of, overlaps, profile_names
 
 needs = frozenset({"record", "later", "taxonomy"})
 _figure = figures_in("utility", 90)

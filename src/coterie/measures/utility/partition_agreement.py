@@ -34,7 +34,7 @@ from coterie.core.arrays import Ints
 from coterie.core.scores import Score
 from coterie.measures.comparison import Comparison
 from coterie.measures.rates import figures_in
-from coterie.measures.users import Users, users_of
+from coterie.measures.subjects import Users, users_of
 
 if TYPE_CHECKING:
     from coterie.models.events import EncodedEvents

@@ -1,6 +1,6 @@
 """Topics: can somebody who has public documents with known topics tell what released vectors are about?
 
-A classifier (`measures/logistic.py`) learns from the raw vectors of `public` documents and their topics, and is asked
+A classifier (`measures/learning.py`) learns from the raw vectors of `public` documents and their topics, and is asked
 for the topic of each released document:
 
     accuracy             released documents whose topic is recognized
@@ -27,10 +27,10 @@ from coterie.core.scores import Score
 from coterie.core.shapes import sum_in_order
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
-from coterie.measures.documents import DOC, TERM, WEIGHT, DocumentVectors, concepts_of, vectors_of
 from coterie.measures.labels import topics_of
-from coterie.measures.logistic import Classifier, learn
+from coterie.measures.learning import Classifier, learn
 from coterie.measures.rates import figures_in
+from coterie.measures.subjects import DOC, TERM, WEIGHT, DocumentVectors, concepts_of, vectors_of
 
 needs = frozenset({"record", "topics", "public"})
 _figure = figures_in("utility", 45)

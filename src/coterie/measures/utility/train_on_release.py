@@ -37,9 +37,9 @@ from coterie.core import randomness
 from coterie.core.arrays import offsets
 from coterie.core.scores import Score
 from coterie.errors import NotApplicableError
-from coterie.measures.category_shares import profile_names
 from coterie.measures.comparison import Comparison
 from coterie.measures.rates import Values, figures_in, means, scored
+from coterie.measures.subjects import profile_names
 from coterie.text.language import Language, language_in
 
 if TYPE_CHECKING:

@@ -28,10 +28,10 @@ import polars as pl
 
 from coterie.core.scores import Score
 from coterie.errors import NotApplicableError
-from coterie.measures import visits
 from coterie.measures.comparison import Comparison
 from coterie.measures.rates import figures_in
-from coterie.measures.visits import VALUE, N
+from coterie.measures.utility import visit_tables as visits
+from coterie.measures.utility.visit_tables import VALUE, N
 from coterie.steps.sessions import session_minutes
 from coterie.steps.visitors import Visitors
 

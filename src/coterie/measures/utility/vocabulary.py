@@ -16,8 +16,8 @@ import polars as pl
 
 from coterie.core.scores import Score
 from coterie.measures.comparison import Comparison
-from coterie.measures.documents import DOC, TERM, vectors_of
 from coterie.measures.rates import figures_in
+from coterie.measures.subjects import DOC, TERM, vectors_of
 
 needs = frozenset({"record"})
 _figure = figures_in("utility", 46)
