@@ -27,7 +27,7 @@ from coterie.core.scores import Score
 from coterie.core.shapes import sum_in_order
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
-from coterie.measures.labels import topics_of
+from coterie.measures.inputs import topics_of
 from coterie.measures.learning import Classifier, learn
 from coterie.measures.rates import figures_in
 from coterie.measures.subjects import DOC, TERM, WEIGHT, DocumentVectors, concepts_of, vectors_of
