@@ -24,9 +24,8 @@ from coterie.errors import InputError, ParameterError, UnknownNameError
 from coterie.given import LogLike, as_log, as_release, original_first
 from coterie.jobs import Note, files_of_paths, read_logs, read_original
 from coterie.measures import names_of_all, needing, on_sheet, seed_for
-from coterie.measures.comparison import ONE_MACHINE
+from coterie.measures.comparison import ONE_MACHINE, Store
 from coterie.measures.inputs import INPUTS
-from coterie.measures.store import Store
 from coterie.reading.reading import Reading
 from coterie.reports import RANDOM, render, report_kind
 from coterie.reports.about import About, as_about, today

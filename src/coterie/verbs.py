@@ -28,8 +28,7 @@ from coterie.errors import BrokenPromiseError, InputError, MissingError, Paramet
 from coterie.given import LogLike, as_log, as_method, as_release, log_of_table, original_first, prepared_for
 from coterie.given import synthetic as synthetic
 from coterie.given import unscrubbed as unscrubbed
-from coterie.measures.comparison import Comparison, scores_of
-from coterie.measures.store import Store
+from coterie.measures.comparison import Comparison, Store, scores_of
 from coterie.promises import judge
 from coterie.reading import logs, places
 from coterie.reading.reading import Reading
@@ -494,8 +493,8 @@ def measure(
     a table, for `f_beta`; `later`, what the same users searched for afterwards, a log, for `later_queries`,
     `train_on_release` and `completion`; `second`, another release of the same log, and `second_record`, its run record
     where it has none, for `composition`; `taxonomy`, where measures of meaning look up queries, "wordnet" or a packed
-    file. `injection` runs the method again, and only if it is named. What is in the `store` (measures/store.py) is not
-    measured again.
+    file. `injection` runs the method again, and only if it is named. What is in the `store` (measures/comparison.py)
+    is not measured again.
     """
     original, release = original_first(original, release)
     original = as_log(original)

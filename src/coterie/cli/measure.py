@@ -40,7 +40,7 @@ def measure(
 ) -> None:
     """Privacy and utility of a released file OUT against the original log."""
     from coterie import measuring
-    from coterie.measures.store import default_store
+    from coterie.measures.comparison import default_store
 
     with progress(quiet, stages=2) as (step, note):
         scores = measuring.measure_file(

@@ -85,7 +85,7 @@ def report(
 ) -> None:
     """One page about released files OUT, a decision sheet first; exit 1 if a promise is broken."""
     from coterie import measuring
-    from coterie.measures.store import default_store
+    from coterie.measures.comparison import default_store
 
     sheet = _about(about, policy, ask)
     with progress(quiet, stages=4) as (step, note):
