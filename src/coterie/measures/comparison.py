@@ -153,6 +153,11 @@ class Comparison:
         """Whether the release promises something about all that is released of a subject."""
         return any(promise.about == "subjects" for promise in self.release.promises)
 
+    def require_shape(self, shape: Shape, about: str) -> None:
+        """Raise NotApplicableError for logs of another shape; `about` says what a measure is about."""
+        if self.log.shape is not shape:
+            raise NotApplicableError(f"{about}, and this log is {self.log.shape.name}.")
+
     def refuse_without_rows(self) -> None:
         """Raise NotApplicableError where the log has no rows that people left one after the other, but documents."""
         if "row" not in self.log.shape.schema:

@@ -220,6 +220,9 @@ def _percent(values: Floats) -> float | None:
 Values = NDArray[np.float64]
 SAMPLES = 1_000
 _ENDS = (0.025, 0.975)
+FIRST = 10
+"""The last rank that counts."""
+_HARMONIC = np.concatenate([[0.0], np.cumsum(1 / np.arange(1, FIRST + 1))])
 
 
 def weights(seed: int, users: int) -> Values:
@@ -261,6 +264,12 @@ def ratio(one: float, of_one: Sequence[float], other: float, of_other: Sequence[
     ratios = np.sort(np.where(below > 0, above / np.where(below > 0, below, 1), np.inf))
     low, high = (ratios[round(end * (ratios.size - 1))] for end in _ENDS)
     return one / other, _or_none(low), _or_none(high)
+
+
+def reciprocal_rank(mine: float, weights: NDArray[Any]) -> float:
+    """1 / rank of one of the weights, up to rank 10, and 0 below; among equals the mean over all orders."""
+    better, alike = int((weights > mine).sum()), int((weights == mine).sum())
+    return float(_HARMONIC[min(better + alike, FIRST)] - _HARMONIC[min(better, FIRST)]) / alike
 
 
 def _or_none(number: float) -> float | None:

@@ -48,6 +48,19 @@ if TYPE_CHECKING:
     from coterie.models.events import Scales
 
 
+def drawn(some: pl.Series, most: int, seed: int, purpose: str) -> pl.Series:
+    """Up to so many of some distinct values, drawn by the seed, in the order in which they stand there."""
+    return some.gather(np.sort(np.argsort(randomness.keys(seed, purpose, some), kind="stable")[:most]))
+
+
+def first_drawn(table: pl.DataFrame, key: list[str], purpose: str, seed: int, count: int = 1) -> pl.DataFrame:
+    """Of each key some rows, drawn by the seed."""
+    text = table.select(pl.concat_str(pl.all().cast(pl.String), separator="\0")).to_series()
+    keys = pl.Series("_drawn", randomness.keys(seed, purpose, text) if table.height else [], dtype=pl.UInt64)
+    ordered = table.with_columns(keys, text.alias("_text")).sort("_drawn", "_text")
+    return ordered.group_by(key, maintain_order=True).head(count).drop("_drawn", "_text")
+
+
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Users:
     """Users that have a profile in both logs: all of them, or a sample."""
@@ -278,8 +291,7 @@ def levels_of(tree: Taxonomy) -> tuple[int, ...]:
 
 def profile_names(comparison: Comparison) -> pl.DataFrame:
     """original, released: who got which profile, in releases that have one profile for each user."""
-    if comparison.log.shape is not QUERIES:
-        raise NotApplicableError(f"It is about what queries mean, and this log is {comparison.log.shape.name}.")
+    comparison.require_shape(QUERIES, "It is about what queries mean")
     names = comparison.names
     if names.is_empty() or names["original"].is_duplicated().any():
         raise NotApplicableError("It is about releases with one profile for each user.")

@@ -7,21 +7,22 @@ under Before, on a log of up to 1,000 people. Of more as many are drawn, and att
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 
 import polars as pl
 
 from coterie import measures
 from coterie.core.log import Log, Record, Release
-from coterie.core.scores import score_table
+from coterie.core.scores import Score, score_table
 from coterie.measures.comparison import Comparison, scores_of
 
 
-def bound(release: Release) -> float | None:
-    """The success in percent that a release promises nobody exceeds on average; None where it promises none."""
+def bound(release: Release, unit: str = "%") -> Iterator[Score]:
+    """The success in percent that a release promises nobody exceeds on average, if it promises any."""
     bounds = [promise.linkage_bound for promise in release.promises if promise.linkage_bound is not None]
-    return min(bounds) if bounds else None
+    if bounds:
+        yield Score("bound", min(bounds), unit)
 
 
 # --- as it is -------------------------------------------------------------------------------------

@@ -159,8 +159,7 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     profiles = profiles_of(comparison)
     known = draw_known(profiles, comparison.seed, ATTACKED)
     yield Score("users", known.n, "users attacked")
-    if (most := bound(comparison.release)) is not None:
-        yield Score("bound", most, "%")
+    yield from bound(comparison.release)
     before = _before(comparison)
     dated = not profiles.days.is_empty()
     attack = Attack(profiles, known, comparison.seed, absent=True)

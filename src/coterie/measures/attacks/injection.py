@@ -31,7 +31,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from coterie.core import randomness, registry
@@ -43,6 +42,7 @@ from coterie.engines.local import Local
 from coterie.errors import CoterieError, NotApplicableError
 from coterie.measures.comparison import Comparison
 from coterie.measures.rates import figures_in, mean
+from coterie.measures.subjects import drawn
 
 needs = frozenset({"text"})
 by_name_only = True
@@ -249,8 +249,7 @@ def _oracle(trial: _Trial) -> Iterator[Score]:
     shape = trial.log.shape
     pairs = trial.log.frame.select(user=pl.col(shape.subject), item=pl.col(shape.item)).drop_nulls().unique().collect()
     single = pairs.group_by("item").len("users").filter(pl.col("users") == 1)["item"].sort()
-    order = np.argsort(randomness.keys(trial.seed, "injection strings", single), kind="stable")[:TARGETS]
-    targets = single[np.sort(order)]
+    targets = drawn(single, TARGETS, trial.seed, "injection strings")
     if targets.is_empty():
         raise NotApplicableError("There is no query that one user alone typed, so there is nothing to detect.")
     nobody = _unheard(targets, pairs["item"], trial.seed)

@@ -91,8 +91,7 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     raw = vectors.before.rename({DOC: "vector"})
     has = _standing(vectors)
     n_documents = vectors.members.height
-    if (most := bound(comparison.release)) is not None:
-        yield Score("bound", most, _UNIT)
+    yield from bound(comparison.release, _UNIT)
     for key, known in _known(vectors.before, comparison.seed):
         n = known[DOC].n_unique()
         yield Score(f"documents.{key}", n, "documents attacked")

@@ -34,6 +34,7 @@ from coterie.measures.attacks import bound
 from coterie.measures.attacks._profiles import Clues, starts
 from coterie.measures.comparison import Comparison, everybody
 from coterie.measures.rates import CONTROL, Rate, Shares, figures_in, sentences
+from coterie.measures.subjects import drawn
 from coterie.text.language import ENGLISH, Language, language, language_in
 
 _ENGLISH = language(ENGLISH)
@@ -91,12 +92,11 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     """The share of users found for each knowledge, in the original and in the release."""
     original, released = comparison.pairs_before, comparison.pairs_after
     people, names = everybody(original), everybody(released)
-    users = _sample(people, comparison.seed)
+    users = drawn(people["subject"], ATTACKED, comparison.seed, "linkage users").to_frame()
     known = draw(original, users, comparison.seed)
     n, spoken = known["user"].n_unique(), language_in(comparison.release.params)
     yield Score("users", n, "users attacked")
-    if (most := bound(comparison.release)) is not None:
-        yield Score("bound", most, "% of users")
+    yield from bound(comparison.release, "% of users")
     themselves = people.select(original="subject", released="subject")
     key = (__name__, comparison.seed, spoken, n)
     before = comparison.of_log(key, lambda: attack(known, original, themselves, spoken))
@@ -125,11 +125,6 @@ def _chance(known: pl.DataFrame, released: pl.DataFrame, names: pl.DataFrame) ->
     users, every = known.select(original="user").unique(), released.select(released="subject")
     own = names.unique().join(users, on="original", how="semi").join(every, on="released", how="semi").height
     return 100 * own / users.height / every.height if users.height else None
-
-
-def _sample(people: pl.DataFrame, seed: int) -> pl.DataFrame:
-    drawn = np.argsort(randomness.keys(seed, "linkage users", people["subject"]), kind="stable")[:ATTACKED]
-    return people[np.sort(drawn)]
 
 
 def draw(profiles: pl.DataFrame, users: pl.DataFrame, seed: int) -> pl.DataFrame:

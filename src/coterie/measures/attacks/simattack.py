@@ -115,8 +115,7 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     late = _drawn_rows(own.join(early, on=["subject", "item"], how="anti"), seed)
     people = users.select(user="subject").sort("user")
     yield Score("users", users.height, "users known")
-    if (most := bound(comparison.release)) is not None:
-        yield Score("bound", most, "%")
+    yield from bound(comparison.release)
 
     def before() -> list[Score]:
         same = users.select(original="subject", released="subject")

@@ -27,12 +27,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from coterie.core import randomness
 from coterie.core.scores import Score
 from coterie.core.shapes import VISITS
-from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
 from coterie.measures.rates import CHANCE, OF_RELEASED, Rate, Shares, figures_in, mean, sentences
+from coterie.measures.subjects import drawn, first_drawn
 from coterie.text.agents import parse_agents
 
 needs = frozenset({"record"})
@@ -75,10 +74,7 @@ _ANY_DAY = -(2**31)
 
 def measure(comparison: Comparison) -> Iterator[Score]:
     """How many visitors are singled out in the original, in a masked copy of it, and in the release."""
-    if comparison.log.shape is not VISITS:
-        raise NotApplicableError(
-            f"It is about pages that visitors of a website read, and this log is {comparison.log.shape.name}."
-        )
+    comparison.require_shape(VISITS, "It is about pages that visitors of a website read")
     visits = _visits(comparison)
     clues = known(visits, comparison.seed)
     yield Score("visitors", clues.height, "visitors attacked")
@@ -130,21 +126,12 @@ def known(visits: pl.DataFrame, seed: int) -> pl.DataFrame:
     people = visits.filter(pl.col("day") != _ANY_DAY).join(robots, on="agent", how="anti")
     people = people.join(visits.join(robots, on="agent", how="semi"), on="visitor", how="anti")
     read = people.select("visitor", "day", "page").unique().filter(pl.len().over("visitor", "day") > 1)
-    visitors = read.select("visitor").unique().sort("visitor")
-    drawn = np.argsort(randomness.keys(seed, "visitors of two pages", visitors["visitor"]), kind="stable")[:ATTACKED]
-    read = read.join(visitors[np.sort(drawn)], on="visitor")
-    days = _first_drawn(read.select("visitor", "day").unique(), ["visitor"], "the day of two pages", seed)
+    visitors = drawn(read["visitor"].unique().sort(), ATTACKED, seed, "visitors of two pages")
+    read = read.join(visitors.to_frame(), on="visitor")
+    days = first_drawn(read.select("visitor", "day").unique(), ["visitor"], "the day of two pages", seed)
     pages = read.join(days.select("visitor", "day"), on=["visitor", "day"])
-    two = _first_drawn(pages, ["visitor"], "two pages", seed, 2).group_by("visitor", "day", maintain_order=True)
+    two = first_drawn(pages, ["visitor"], "two pages", seed, 2).group_by("visitor", "day", maintain_order=True)
     return two.agg(one=pl.col("page").first(), two=pl.col("page").last()).sort("visitor")
-
-
-def _first_drawn(table: pl.DataFrame, key: list[str], purpose: str, seed: int, count: int = 1) -> pl.DataFrame:
-    """Of each key some rows, drawn by the seed."""
-    text = table.select(pl.concat_str(pl.all().cast(pl.String), separator="\0")).to_series()
-    keys = pl.Series("_drawn", randomness.keys(seed, purpose, text) if table.height else [], dtype=pl.UInt64)
-    ordered = table.with_columns(keys, text.alias("_text")).sort("_drawn", "_text")
-    return ordered.group_by(key, maintain_order=True).head(count).drop("_drawn", "_text")
 
 
 def masked(visits: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -26,13 +26,12 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from coterie.core import randomness
 from coterie.core.scores import Score
 from coterie.core.shapes import QUERIES
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
 from coterie.measures.rates import Rate, Shares, figures_in, mean, sentences, share_of
-from coterie.measures.subjects import people_behind
+from coterie.measures.subjects import drawn, first_drawn, people_behind
 from coterie.text.language import Language, language_in
 
 needs = frozenset({"record", "text"})
@@ -68,14 +67,13 @@ findings = sentences(
 
 def measure(comparison: Comparison) -> Iterator[Score]:
     """How often two words lead to one person, in the original and in the release."""
-    if comparison.log.shape is not QUERIES:
-        raise NotApplicableError(f"It is about words of queries, and this log is {comparison.log.shape.name}.")
+    comparison.require_shape(QUERIES, "It is about words of queries")
     after = people_behind(comparison)
     before = comparison.pairs_before.select(person="subject", item="item")
     spoken = language_in(comparison.release.params)
-    people = before.select(subject="person").unique().sort("subject")
-    drawn = np.argsort(randomness.keys(comparison.seed, "users of two words", people["subject"]), kind="stable")
-    typed = comparison.pairs_before.join(people[np.sort(drawn[:ATTACKED])], on="subject", how="semi")
+    people = before["person"].unique().sort()
+    users = drawn(people, ATTACKED, comparison.seed, "users of two words").alias("subject").to_frame()
+    typed = comparison.pairs_before.join(users, on="subject", how="semi")
     clues = known(typed, spoken, comparison.seed)
     if clues.is_empty():
         raise NotApplicableError(f"No query of this log has {LEAST_WORDS} words that are no stop words.")
@@ -85,7 +83,7 @@ def measure(comparison: Comparison) -> Iterator[Score]:
         outside = known(others, spoken, comparison.seed)
     yield Score("users", clues["subject"].n_unique(), "users attacked")
     yield Score("queries", clues.height, "queries")
-    chance = pl.lit(1 / people.height)
+    chance = pl.lit(1 / people.len())
     for moment, rows in (("before", before), ("after", after)):
         words = words_of(rows, spoken)
         hits = attack(clues, rows, words).with_columns(n=pl.lit(1))
@@ -98,7 +96,8 @@ def measure(comparison: Comparison) -> Iterator[Score]:
         wrong = alone.select((~right).mean()).item() if alone.height else None
         yield Score(f"{moment}.wrong", None if wrong is None else 100 * wrong, "% of those left alone")
         theirs = alone.filter(right)
-        yield Score(f"{moment}.words", _mean(theirs["further"]), "words")
+        further = theirs["further"].to_numpy()
+        yield Score(f"{moment}.words", float(further.mean()) if further.size else None, "words")
         some = hits.filter(pl.col("people") > 0)["people"]
         yield Score(f"{moment}.people", None if some.is_empty() else float(np.median(some.to_numpy())), "people")
         if outside is not None:
@@ -116,19 +115,11 @@ def known(typed: pl.DataFrame, spoken: Language, seed: int) -> pl.DataFrame:
     """subject, item, one, two: two words of some queries of each user (subject, item), drawn by the seed."""
     long = words_of(typed, spoken).with_columns(words=pl.len().over("item")).filter(pl.col("words") >= LEAST_WORDS)
     queries = typed.join(long, on="item", how="semi").sort("subject", "item")
-    queries = _first_drawn(queries, seed, "queries of two words", ["subject"], QUERIES_EACH)
+    queries = first_drawn(queries, ["subject"], "queries of two words", seed, QUERIES_EACH)
     words = queries.join(long.select("item", "word"), on="item")
-    two = _first_drawn(words, seed, "two words", ["subject", "item"], 2).sort("subject", "item", "word")
+    two = first_drawn(words, ["subject", "item"], "two words", seed, 2).sort("subject", "item", "word")
     pairs = two.group_by("subject", "item", maintain_order=True)
     return pairs.agg(one=pl.col("word").first(), two=pl.col("word").last())
-
-
-def _first_drawn(table: pl.DataFrame, seed: int, purpose: str, key: list[str], count: int) -> pl.DataFrame:
-    """Of each key some rows, drawn by the seed."""
-    text = table.select(pl.concat_str(pl.all(), separator="\0").alias("_text")).to_series()
-    drawn = pl.Series("_drawn", randomness.keys(seed, purpose, text))
-    ordered = table.with_columns(drawn, text).sort("_drawn", "_text")
-    return ordered.group_by(key, maintain_order=True).head(count).drop("_drawn", "_text")
 
 
 def attack(clues: pl.DataFrame, rows: pl.DataFrame, words: pl.DataFrame) -> pl.DataFrame:
@@ -161,7 +152,3 @@ def attack(clues: pl.DataFrame, rows: pl.DataFrame, words: pl.DataFrame) -> pl.D
     own = typed.select(*key, subject="person", own=pl.lit(True)).unique()
     found = found.join(own, on=[*key, "subject"], how="left", maintain_order="left")
     return found.with_columns(pl.col("people").fill_null(0), pl.col("own").fill_null(False))
-
-
-def _mean(values: pl.Series) -> float | None:
-    return None if values.is_empty() else float(values.to_numpy().mean())

@@ -48,7 +48,7 @@ from coterie.core.scores import Score
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison, everybody
 from coterie.measures.rates import OF_RELEASED, Rate, Shares, figures_in, mean, sentences, share_of
-from coterie.measures.subjects import units_of
+from coterie.measures.subjects import drawn, units_of
 
 needs = frozenset({"record", "text"})
 ATTACKED = 1_000
@@ -116,8 +116,7 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     """What a witness learns from the original under other names, and from the release."""
     original, released, seed = comparison.pairs_before, comparison.pairs_after, comparison.seed
     people, names = everybody(original), everybody(released)
-    drawn = np.argsort(randomness.keys(seed, "witness users", people["subject"]), kind="stable")[:ATTACKED]
-    users = people[np.sort(drawn)]
+    users = drawn(people["subject"], ATTACKED, seed, "witness users").to_frame()
     owned = original.join(users, on="subject", how="semi")
     themselves = users.select(original="subject", released="subject")
     yield Score("users", users.height, "users attacked")

@@ -45,8 +45,7 @@ RELEASED, SUPPRESSED = 0.0, 1.0
 
 def measure(comparison: Comparison) -> Iterator[Score]:
     """The penalty of the log, T, and the number of words left out."""
-    if comparison.log.shape is not QUERIES:
-        raise NotApplicableError(f"It counts the words of queries, and this log is {comparison.log.shape.name}.")
+    comparison.require_shape(QUERIES, "It counts the words of queries")
     concepts = comparison.has_concepts
     costs = _concept_costs(comparison) if concepts else _query_costs(comparison)
     total = int(costs["occurrences"].sum())

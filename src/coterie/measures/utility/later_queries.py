@@ -42,7 +42,7 @@ from coterie.core.scores import Score
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
 from coterie.measures.rates import SAMPLES, Values, figures_in, scored, weights
-from coterie.measures.subjects import Meaning, levels_of, overlaps, profile_names
+from coterie.measures.subjects import Meaning, drawn, levels_of, overlaps, profile_names
 
 needs = frozenset({"record", "later", "taxonomy"})
 _figure = figures_in("utility", 90)
@@ -108,10 +108,10 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     of_all: list[pl.DataFrame] = []
     of_new: list[pl.DataFrame] = []
     for tables, wanted in ((of_all, mine), (of_new, new)):
-        drawn = sizes.overlaps(meaning, levels, wanted, comparison.seed)
+        in_one_size = sizes.overlaps(meaning, levels, wanted, comparison.seed)
         tables += [
             _overlaps(meaning.shares(wanted, level), *profiles, pairs).join(table, on="subject", maintain_order="left")
-            for level, profiles, table in zip(levels, of_levels, drawn, strict=True)
+            for level, profiles, table in zip(levels, of_levels, in_one_size, strict=True)
         ]
     yield Score("users", users.len(), "users with later queries")
     yield Score("drawn_down", 100 * sizes.longer / users.len(), "% of users")
@@ -129,8 +129,7 @@ def _asked(later: pl.DataFrame, earlier: pl.DataFrame, seed: int) -> pl.Series:
     """Users of the original with enough later queries; a sample where there are many."""
     many = later.group_by("subject").len("n").filter(pl.col("n") >= LEAST_LATER)
     users = many.join(earlier, on="subject", how="semi")["subject"].sort()
-    order = np.argsort(randomness.keys(seed, "users with later queries", users), kind="stable")[:MOST_USERS]
-    return users.gather(np.sort(order))
+    return drawn(users, MOST_USERS, seed, "users with later queries")
 
 
 def _strangers(users: pl.Series, everybody: pl.Series, seed: int) -> pl.DataFrame:

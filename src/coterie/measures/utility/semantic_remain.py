@@ -25,7 +25,6 @@ import polars as pl
 from coterie import taxonomies
 from coterie.core.scores import Glance, Score
 from coterie.core.shapes import QUERIES
-from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
 from coterie.measures.rates import figures_in
 from coterie.taxonomies import Taxonomy
@@ -58,8 +57,7 @@ _KEPT = 500_000  # items of an original whose concepts stay in memory for its ot
 
 def measure(comparison: Comparison) -> Iterator[Score]:
     """Means over users for each level, and for levels together."""
-    if comparison.log.shape is not QUERIES:
-        raise NotApplicableError(f"It is about what queries mean, and this log is {comparison.log.shape.name}.")
+    comparison.require_shape(QUERIES, "It is about what queries mean")
     profiles = comparison.profiles
     tree = taxonomies.load(comparison.given("taxonomy"))
     concepts = _concepts(comparison, tree)

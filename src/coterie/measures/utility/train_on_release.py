@@ -39,7 +39,7 @@ from coterie.core.scores import Score
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
 from coterie.measures.rates import Values, figures_in, means, scored
-from coterie.measures.subjects import profile_names
+from coterie.measures.subjects import drawn, profile_names
 from coterie.text.language import Language, language_in
 
 if TYPE_CHECKING:
@@ -135,9 +135,8 @@ def _truth(earlier: pl.DataFrame, later: pl.DataFrame, people: pl.DataFrame, see
     known = earlier.group_by("stem").len("users").filter(pl.col("users") >= 2)
     new = later.join(earlier, on=["subject", "stem"], how="anti").join(known, on="stem", how="semi")
     new = new.join(people, on="subject", how="semi")
-    users = new["subject"].unique().sort()
-    order = np.argsort(randomness.keys(seed, "users on trial", users), kind="stable")[:MOST_TRIED]
-    return new.filter(pl.col("subject").is_in(users.gather(order).implode())).select("subject", "stem").sort("subject")
+    users = drawn(new["subject"].unique().sort(), MOST_TRIED, seed, "users on trial")
+    return new.filter(pl.col("subject").is_in(users.implode())).select("subject", "stem").sort("subject")
 
 
 # --- the model -------------------------------------------------------------------------------------
@@ -158,9 +157,8 @@ class _Model:
     def of(cls, profiles: pl.DataFrame, seed: int) -> _Model:
         from coterie.kernels.lsa import directions
 
-        users = profiles["subject"].unique().sort()
-        order = np.argsort(randomness.keys(seed, "profiles to learn from", users), kind="stable")[:MOST_PROFILES]
-        chosen = profiles.filter(pl.col("subject").is_in(users.gather(order).implode()))
+        users = drawn(profiles["subject"].unique().sort(), MOST_PROFILES, seed, "profiles to learn from")
+        chosen = profiles.filter(pl.col("subject").is_in(users.implode()))
         common = chosen.group_by("stem").len("users").filter(pl.col("users") >= 2).sort("stem")
         having = common["users"].to_numpy().astype(np.float64)
         stems, n = common["stem"].to_numpy().astype(np.int64), chosen["subject"].n_unique()

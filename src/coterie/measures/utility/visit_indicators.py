@@ -27,6 +27,7 @@ from ipaddress import AddressValueError, IPv4Address
 import polars as pl
 
 from coterie.core.scores import Score
+from coterie.core.shapes import VISITS
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
 from coterie.measures.rates import figures_in
@@ -66,7 +67,7 @@ figures = (
 
 def measure(comparison: Comparison) -> Iterator[Score]:
     """Clicks and sessions by browser, before and after."""
-    visits.require_visits(comparison)
+    comparison.require_shape(VISITS, visits.ABOUT)
     rows = visits.clicks(Visitors()(comparison.log))
     if comparison.release.log.shape.count:
         table = visits.counted_tables(comparison.release.log).get("browsers")

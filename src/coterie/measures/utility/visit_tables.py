@@ -35,6 +35,7 @@ from coterie.text.agents import OTHER, parse_browsers
 from coterie.text.hosts import host_of
 
 needs: frozenset[str] = frozenset()
+ABOUT = "It is about visits to a website"
 TOP = 20
 _DETAILS = ("referrers", "hours", "browsers")
 _TITLES = {
@@ -65,7 +66,7 @@ figures = (
 
 def measure(comparison: Comparison) -> Iterator[Score]:
     """The errors of all tables that the release has."""
-    require_visits(comparison)
+    comparison.require_shape(VISITS, ABOUT)
     before, after, shares_known = tables_of(comparison)
     if not after:
         raise NotApplicableError("The release has counts in place of rows, and no table of pages, hours or browsers.")
@@ -127,12 +128,6 @@ _REFERRER, _AGENT = "referrer", "agent"
 _NEXT = " \u2192 "  # between two pages
 _SYSTEM = r" ?\([^(]*\)$"  # what follows a browser in a label
 _VERSION = r"/[^/]*$"
-
-
-def require_visits(comparison: Comparison) -> None:
-    """Raise NotApplicableError for what is not an access log."""
-    if comparison.log.shape is not VISITS:
-        raise NotApplicableError(f"It is about visits to a website, and this log is {comparison.log.shape.name}.")
 
 
 def clicks(log: Log, browsers: Sequence[str] = ()) -> pl.DataFrame:
