@@ -55,6 +55,7 @@ LeftOut = Callable[[str, str], None]
 Samples = dict[tuple[str, str], tuple[float, ...]]
 """What scores, by measure and key, are in samples of users drawn anew."""
 _OF_LOGS: WeakKeyDictionary[Log, dict[Any, Any]] = WeakKeyDictionary()
+_ROLES = ("subject", "item", "time")
 _COUNTS = "The release has counts in place of rows, so single rows cannot be looked at."
 ONE_MACHINE = (
     "Releases are measured and reported on one machine: read the original there. Where it is too large, make a release "
@@ -259,13 +260,13 @@ class Comparison:
     @cached_property
     def pairs_after(self) -> pl.DataFrame:
         """subject, item of the release, each pair once; none where rows have no names."""
-        return _pairs(self.release.log.frame.select(_columns(self.release.log.shape)))
+        return _pairs(self.release.log.frame.select(**columns_of(self.release.log.shape, *_ROLES)))
 
     @cached_property
     def original(self) -> pl.DataFrame:
         """row, subject, item, time: all rows."""
         self.refuse_without_rows()
-        rows = self.log.frame.select("row", *_columns(self.log.shape))
+        rows = self.log.frame.select("row", **columns_of(self.log.shape, *_ROLES))
         return self.of_log("rows", lambda: rows.collect(engine="streaming"))
 
     @cached_property
@@ -274,14 +275,15 @@ class Comparison:
         shape = self.release.log.shape
         if shape.count:
             raise NotApplicableError(_COUNTS)
-        columns = [*_columns(shape), *([shape.level] if shape.level else [])]
-        return self.release.log.frame.select(columns).collect(engine="streaming")
+        level = [shape.level] if shape.level else []
+        rows = self.release.log.frame.select(**columns_of(shape, *_ROLES), **{name: pl.col(name) for name in level})
+        return rows.collect(engine="streaming")
 
     def _before(self) -> pl.LazyFrame:
         """subject, item, time of the original; from memory where its rows are there already."""
         if "original" in vars(self):
             return self.original.lazy()
-        return self.log.frame.select(_columns(self.log.shape))
+        return self.log.frame.select(**columns_of(self.log.shape, *_ROLES))
 
     # --- who became whom -----------------------------------------------------------------------------
 
@@ -413,11 +415,11 @@ def _refuse_nameless(rows: int, named: int) -> None:
         raise NotApplicableError("Its rows have no names, and the run record does not tell whose they are.")
 
 
-def _columns(shape: Shape) -> list[pl.Expr]:
-    """subject, item, time; null where the shape has none."""
-    columns = {"subject": shape.subject, "item": shape.item, "time": shape.time}
-    nothing = {"subject": pl.lit(None, pl.String), "item": pl.lit(None, pl.String), "time": pl.lit(None, TIME)}
-    return [(pl.col(name) if name else nothing[role]).alias(role) for role, name in columns.items()]
+def columns_of(shape: Shape, *roles: str) -> dict[str, pl.Expr]:
+    """The columns that have such roles in a shape (subject, item, time, ...), each null where it has none."""
+    names = {role: getattr(shape, role) for role in roles}
+    kinds = {"time": TIME}
+    return {role: pl.col(name) if name else pl.lit(None, kinds.get(role, pl.String)) for role, name in names.items()}
 
 
 def _counted(rows: pl.LazyFrame) -> pl.DataFrame:

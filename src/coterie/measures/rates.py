@@ -147,12 +147,12 @@ def figures_in(section: Section, order: int, **common: Any) -> Callable[..., Fig
     """What makes figures that stand together in a section, each of a key, a title and how to read it.
 
     What the original has is, unless it is said, the same score before: that of `after.x` is `before.x`. `common` is
-    what else all of them have.
+    what else all of them have; in its `before`, {} is the key.
     """
 
     def figure(key: str, title: str, reading: str = "", **own: Any) -> Figure:
-        before = f"before.{key.removeprefix('after.')}" if key.startswith("after.") else ""
-        parts: dict[str, Any] = {"before": before, **common, **own}
+        parts: dict[str, Any] = {"before": "before.{}" if key.startswith("after.") else "", **common, **own}
+        parts["before"] = parts["before"].format(key.removeprefix("after."))
         return Figure(section=section, order=order, key=key, title=title, reading=reading, **parts)
 
     return figure

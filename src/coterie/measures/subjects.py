@@ -38,9 +38,9 @@ from coterie import taxonomies
 from coterie.core import randomness
 from coterie.core.log import Log
 from coterie.core.run import HERE, Run
-from coterie.core.shapes import QUERIES, TERMS, TIME, Shape
+from coterie.core.shapes import QUERIES, TERMS, Shape
 from coterie.errors import NotApplicableError
-from coterie.measures.comparison import Comparison
+from coterie.measures.comparison import Comparison, columns_of
 from coterie.steps.sessions import Sessions, session_minutes
 from coterie.taxonomies import Taxonomy
 
@@ -213,7 +213,7 @@ def cut(log: Log, kind: str, queries: int = _MINI_QUERIES, minutes: int = _MINI_
     shape = log.shape
     rows = Sessions(minutes=session_minutes(log))(log).frame if kind == SESSION else log.frame
     linked = ["session"] if kind == SESSION else []
-    columns = {"person": pl.col(shape.subject), **_columns(shape)}
+    columns = {"person": pl.col(shape.subject), **columns_of(shape, *_UNIT_COLUMNS[2:])}
     table = rows.select("row", *linked, **columns).drop_nulls("person").collect(engine="streaming")
     table = table.sort("person", "time", "item", "page", "row")
     if kind in (DAY, MINI):
@@ -234,15 +234,6 @@ def _minis(rows: pl.DataFrame, queries: int, minutes: int) -> pl.Series:
     return pl.Series(numbered(new_person, new_item, moment, queries, minutes * 60_000_000))
 
 
-def _columns(shape: Shape) -> dict[str, pl.Expr]:
-    return {
-        "item": pl.col(shape.item),
-        "page": pl.col(shape.page) if shape.page else pl.lit(None, pl.String),
-        "time": pl.col(shape.time) if shape.time else pl.lit(None, TIME),
-        "level": pl.col(shape.level) if shape.level else pl.lit(None, pl.String),
-    }
-
-
 def _numbered(rows: pl.DataFrame, key: list[str]) -> pl.DataFrame:
     """Units numbered in the order of their people and times, in which the rows stand."""
     return rows.with_columns(unit=pl.struct(key).rle_id().cast(pl.Int64)).select(_UNIT_COLUMNS)
@@ -250,7 +241,7 @@ def _numbered(rows: pl.DataFrame, key: list[str]) -> pl.DataFrame:
 
 def _released(comparison: Comparison, shape: Shape) -> pl.DataFrame:
     """Rows of the release by unit; those of whom nobody knows the person are left out."""
-    rows = comparison.release.log.frame.select(name=pl.col(shape.subject), **_columns(shape))
+    rows = comparison.release.log.frame.select(name=pl.col(shape.subject), **columns_of(shape, *_UNIT_COLUMNS[2:]))
     table = rows.collect(engine="streaming").with_row_index("released_row")
     owners = comparison.names.select(person="original", name="released").unique("name", keep="first")
     named = table.drop_nulls("name").join(owners, on="name")

@@ -36,14 +36,13 @@ from coterie.text.hosts import host_of
 from coterie.text.language import Language, language_in
 
 needs = frozenset({"later"})
-_figure = figures_in("utility", 95)
+_figure = figures_in("utility", 95, before="before.{}")
 figures = (
     _figure(
         "mrr",
         "Clicked hosts of other people foretold",
         "Hosts are ranked by the clicks of the released queries that are nearest to what somebody searches "
         "for who is not in the log: 100% means that the clicked one always stands first (MRR@10).",
-        before="before.mrr",
     ),
 )
 NEAR = 15

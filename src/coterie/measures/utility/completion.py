@@ -41,27 +41,24 @@ from coterie.measures.rates import FIRST, figures_in, means, reciprocal_rank, sc
 from coterie.measures.subjects import drawn
 
 needs = frozenset({"later"})
-_figure = figures_in("utility", 94)
+_figure = figures_in("utility", 94, before="before.{}")
 figures = (
     _figure(
         "with_profile",
         "Later queries completed, with the profile",
         "Three letters of a later query are typed, and released strings are suggested, those of the person's "
         "profile before others: 100% means that the query always stands first (MRR@10).",
-        before="before.with_profile",
     ),
     _figure(
         "without_profile",
         "Later queries completed, for anybody",
         "The same for somebody of whom nothing is known: the most frequent strings are suggested first.",
-        before="before.without_profile",
     ),
     _figure(
         "others",
         "Later queries of other people completed",
         "Half of the letters of what people search for who are not in the log are typed, and released strings "
         "are suggested, the most frequent ones first (MRR@10).",
-        before="before.others",
     ),
 )
 LETTERS = 3

@@ -46,20 +46,18 @@ if TYPE_CHECKING:
     from coterie.kernels.lsa import Sparse
 
 needs = frozenset({"record", "later"})
-_figure = figures_in("utility", 92)
+_figure = figures_in("utility", 92, before="before.{}")
 figures = (
     _figure(
         "model",
         "New words foretold by a model trained on it",
         "A model of words learns from the release and is tried on people who are not in it: how well it ranks "
         "the words that they use later for the first time (nDCG@100). Compare with a model trained on the original.",
-        before="before.model",
     ),
     _figure(
         "with_popularity",
         "New words foretold by a model and popularity",
         "The same, where the model also knows how many profiles have a word.",
-        before="before.with_popularity",
     ),
 )
 PARTS = 3
