@@ -319,7 +319,8 @@ class Comparison:
             items = released.select("item").with_row_index("released_row")
             after = became.join(items, on="released_row")
         else:
-            _refuse_nameless(released.height, released["subject"].count())
+            if released.height and not released["subject"].count():
+                raise NotApplicableError("Its rows have no names, and the run record does not tell whose they are.")
             after = released.join(self.names.select("original", subject="released"), on="subject")
             after = after.select("item", subject="original")
         return _profiles(self.original.lazy(), after.lazy()).collect()
@@ -407,12 +408,6 @@ def _profiles(before: pl.LazyFrame, after: pl.LazyFrame) -> pl.LazyFrame:
 def everybody(pairs: pl.DataFrame) -> pl.DataFrame:
     """subject: all who have something in a table such as `pairs_before`, in order."""
     return pairs.select("subject").unique().sort("subject")
-
-
-def _refuse_nameless(rows: int, named: int) -> None:
-    """Raise NotApplicableError where rows have no names and nobody knows what became of single rows."""
-    if rows and not named:
-        raise NotApplicableError("Its rows have no names, and the run record does not tell whose they are.")
 
 
 def columns_of(shape: Shape, *roles: str) -> dict[str, pl.Expr]:

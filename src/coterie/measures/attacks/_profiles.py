@@ -426,7 +426,8 @@ class Clues:
             text=clues["number"].to_numpy().astype(np.int64),
             of_text=of_text,
             name=owned["name"].to_numpy().astype(np.int64),
-            weight=_weights_of(n, np.diff(of_text)),
+            # A text that no name has adds its weight to nobody.
+            weight=np.rint(PARTS * np.log1p(n / np.maximum(np.diff(of_text), 1))).astype(np.int64),
         )
 
     def add(self, user: int, above: int, upto: int, scores: NDArray[np.int64]) -> None:
@@ -438,11 +439,6 @@ class Clues:
         add(
             begin, end, upto, self.position, self.text, self.of_text, self.name, self.weight, scores
         )  # fmt: skip
-
-
-def _weights_of(names: int, owners: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The weights of texts that so many of the names have; one that no name has adds its weight to nobody."""
-    return np.asarray(np.rint(PARTS * np.log1p(names / np.maximum(owners, 1))), dtype=np.int64)
 
 
 def weighted(having: pl.DataFrame, name: str) -> pl.DataFrame:

@@ -120,7 +120,8 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     together, one, control = attack.together(), attack.one(), attack.control(comparison.seed)
     yield Score("both.strings", float(together.strings.mean()) if known.n else None, "strings per user")
     yield from _ratio("both.theirs", together.theirs, together.strings)
-    yield from _ratio("both.read", together.theirs, attack.unknown(), "% of queries")
+    unknown = (known.users["distinct"] - known.users[FIVE]).to_numpy().astype(np.float64)
+    yield from _ratio("both.read", together.theirs, unknown, "% of queries")
     yield from _ratio("one.theirs", one.theirs, one.strings)
     yield from _ratio("control.theirs", control.theirs, control.strings)
     yield from _difference("excess", together, one)
@@ -191,10 +192,6 @@ class _Attack:
         steps = 1 + (drawn % np.uint64(max(1, groups - 1))).astype(np.int64)
         others = (self.found[1] + steps) % groups
         return self._judged(self._held(0).join(self._held(1, others), on=["id", "item"], how="semi"))
-
-    def unknown(self) -> NDArray[np.float64]:
-        """How many queries of each user are not known."""
-        return (self.known.users["distinct"] - self.known.users[FIVE]).to_numpy().astype(np.float64)
 
     def _held(self, release: int, groups: NDArray[np.int64] | None = None) -> pl.DataFrame:
         """id, item: the rare strings of the profiles that were found, or of those of `groups`, but for hints."""

@@ -202,7 +202,7 @@ def attack(clues: pl.DataFrame, visits: pl.DataFrame, rows: pl.DataFrame, names:
             more = len(further & stand.pages_of(int(fits[0])))
         lines.append((
             visitor, fits.size, alone, theirs.size / max(1, fits.size),
-            len(mine.get(visitor, [])) / max(1, stand.n_names), more,
+            len(mine.get(visitor, [])) / max(1, len(stand.name_number)), more,
         ))  # fmt: skip
     schema = {"visitor": pl.String, "candidates": pl.Int64, "singled_out": pl.Boolean}
     return pl.DataFrame(
@@ -235,10 +235,6 @@ class _Postings:
         page, name, day = (table[column].cast(pl.Int64).to_numpy() for column in ("_page", "_name", "day"))
         start = np.searchsorted(page, np.arange(len(numbered[0]) + 1))
         return cls(numbered[0], numbered[1], start, name, day, page)
-
-    @property
-    def n_names(self) -> int:
-        return len(self.name_number)
 
     def numbers(self, names: list[str]) -> list[int]:
         """The numbers of names, those that have rows."""

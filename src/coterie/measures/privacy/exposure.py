@@ -48,7 +48,9 @@ figures = (
 
 def measure(comparison: Comparison) -> Iterator[Score]:
     """Mean, quantiles and the share of users above the threshold, in both modes."""
-    levels = _of_users(comparison.profiles).rechunk()
+    profiles = comparison.profiles
+    few_queries = profiles.group_by("subject").agg(of_few_queries().alias("few"))
+    levels = exposure_levels(profiles).join(few_queries, on="subject", maintain_order="left").rechunk()
     few = levels.filter("few")
     yield Score("users", levels.height, "users")
     yield Score("few_queries.users", few.height, "users")
@@ -64,12 +66,6 @@ def measure(comparison: Comparison) -> Iterator[Score]:
         )
         for name, value in summary.row(0, named=True).items():
             yield Score(f"{mode}.{name}", value, "% of users" if name.startswith("above") else "%")
-
-
-def _of_users(profiles: pl.DataFrame) -> pl.DataFrame:
-    """subject, exposed, channel, few: the levels, and whether a user has few queries."""
-    few = profiles.group_by("subject").agg(of_few_queries().alias("few"))
-    return exposure_levels(profiles).join(few, on="subject", maintain_order="left")
 
 
 def exposure_levels(profiles: pl.DataFrame) -> pl.DataFrame:

@@ -42,7 +42,9 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     queries = comparison.items.rename({"item": "text"})
     split = _words(comparison.items, language_in(comparison.release.params).stop_words)
     for kind, texts in (("query", queries), ("word", split)):
-        sizes = _sizes(texts).row(0, named=True)
+        # All occurrences before and after, and how many different texts there were.
+        counts = pl.col("before", "after").sum(), (pl.col("before") > 0).sum().cast(pl.Int64).alias("texts")
+        sizes = texts.select(counts).row(0, named=True)
         before, after = _top(texts, "before"), _top(texts, "after")
         for rank, (text, n, n_after) in enumerate(before.iter_rows(), start=1):
             label = text if comparison.show_values else None
@@ -57,11 +59,6 @@ def _words(items: pl.DataFrame, stop_words: Collection[str]) -> pl.DataFrame:
     split = items.lazy().select(words(pl.col("item")).alias("text"), "before", "after").explode("text")
     known = split.filter(~pl.col("text").is_in(list(stop_words)) & (pl.col("text") != ""))
     return known.group_by("text").agg(pl.col("before", "after").sum()).collect(engine="streaming")
-
-
-def _sizes(texts: pl.DataFrame) -> pl.DataFrame:
-    """All occurrences before and after, and how many different texts there were."""
-    return texts.select(pl.col("before", "after").sum(), (pl.col("before") > 0).sum().cast(pl.Int64).alias("texts"))
 
 
 def _top(texts: pl.DataFrame, side: str) -> pl.DataFrame:

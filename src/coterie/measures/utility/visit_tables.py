@@ -95,7 +95,9 @@ def tables_of(comparison: Comparison) -> tuple[Tables, Tables, dict[str, float |
         return before, {"pages": after["pages"], "paths": pairs(walks)}, {}
     if released["name"].null_count() < released.height:
         linked = session_tables(with_visits(released, minutes))
-        after |= linked if has_exact_times(released) else {"lengths": linked["lengths"]}
+        # Whether there are times that were not cut.
+        exact_times = released.filter(pl.col("level").is_null())["time"].drop_nulls().len() > 0
+        after |= linked if exact_times else {"lengths": linked["lengths"]}
     rows_known = {name: float(after[name][N].sum()) for name in _DETAILS}
     shares_known = {
         name: 100 * number / released.height if released.height else None for name, number in rows_known.items()
@@ -168,11 +170,6 @@ def _browsers(agents: pl.Series, labels: Sequence[str]) -> pl.Series:
     spellings = (text, browser, browser.str.replace(_VERSION, ""))
     label = pl.coalesce(*(pl.when(each.is_in(families)).then(each) for each in spellings), pl.lit(parsed))
     return agents.to_frame(_AGENT).select(browser=pl.when(browser != "").then(label)).to_series()
-
-
-def has_exact_times(rows: pl.DataFrame) -> bool:
-    """Whether there are times that were not cut."""
-    return not rows.filter(pl.col("level").is_null()).select("time").drop_nulls().is_empty()
 
 
 def simple_tables(rows: pl.DataFrame) -> Tables:
