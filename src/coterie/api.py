@@ -36,8 +36,7 @@ from coterie.errors import (
     warn,
 )
 from coterie.measures import seed_for
-from coterie.measures.comparison import ONE_MACHINE, Comparison, scores_of
-from coterie.measures.store import Store
+from coterie.measures.comparison import ONE_MACHINE, Comparison, Store, scores_of
 from coterie.promises import judge
 from coterie.reading import logs, places
 from coterie.reading.logs import table_log
@@ -585,8 +584,8 @@ def measure(
     a table, for `f_beta`; `later`, what the same users searched for afterwards, a log, for `later_queries`,
     `train_on_release` and `completion`; `second`, another release of the same log, and `second_record`, its run record
     where it has none, for `composition`; `taxonomy`, where measures of meaning look up queries, "wordnet" or a packed
-    file. `injection` runs the method again, and only if it is named. What is in the `store` (measures/store.py) is not
-    measured again.
+    file. `injection` runs the method again, and only if it is named. What is in the `store` (measures/comparison.py)
+    is not measured again.
     """
     refuse_old_order(names, "coterie.measure(release, original=log)")
     if original is None or isinstance(names, Log):

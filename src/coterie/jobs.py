@@ -33,7 +33,7 @@ from coterie.core.threads import Counted, Progress
 from coterie.core.wording import scores_in_words_of
 from coterie.engines.clusters import session_for
 from coterie.errors import InputError, ParameterError
-from coterie.measures import as_it_is, names_of_all, needing, on_sheet, seed_for
+from coterie.measures import attacks, names_of_all, needing, on_sheet, seed_for
 from coterie.measures.inputs import INPUTS
 from coterie.reading.places import is_elsewhere
 from coterie.reading.reading import Reading, takes_of
@@ -139,11 +139,11 @@ def inspect_logs(
     if log.named:
         job.progress("attack")
         seed = measures.seed_for(as_read)
-        some, people = as_it_is.some_people(log, seed)
+        some, people = attacks.some_people(log, seed)
         if people is not None:
             job.note(f"Attacks were tried on {people:,} {log.shape.subject_nouns} drawn at random, among themselves.")
         scores = scores.vstack(
-            as_it_is.rates_before(as_it_is.attacked(some, seed, as_it_is.attacks(as_it_is.QUICK))[0])
+            attacks.rates_before(attacks.attacked(some, seed, attacks.names(attacks.QUICK))[0])
         )
     return scores_in_words_of(log.shape, scores) if for_people else scores
 

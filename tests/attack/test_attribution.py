@@ -9,7 +9,7 @@ import pytest
 import coterie
 from coterie import api
 from coterie.errors import NotApplicableError
-from coterie.measures import logistic
+from coterie.measures import learning
 from coterie.measures.attacks import attribution
 from coterie.measures.attacks._profiles import draw_known, everybody_alone, find_groups, parts_of, profiles_of
 from coterie.measures.comparison import Comparison
@@ -181,11 +181,11 @@ def test_the_model_is_a_maximum():
         "rare": rng.random(n), "often": rng.random(n), "length": rng.integers(1, 5, n), "theirs": rng.random(n) < 0.3,
     })  # fmt: skip
     columns, right = attribution._columns(table), table["theirs"].to_numpy()
-    weights = logistic.fit(columns, right.astype(float))
+    weights = learning.fit(columns, right.astype(float))
 
     def likely(some):
-        chance = 1 / (1 + np.exp(-logistic.weighed(columns, some)))
-        return np.log(np.where(right, chance, 1 - chance)).sum() - logistic.RIDGE / 2 * (some**2).sum()
+        chance = 1 / (1 + np.exp(-learning.weighed(columns, some)))
+        return np.log(np.where(right, chance, 1 - chance)).sum() - learning.RIDGE / 2 * (some**2).sum()
 
     for place in range(weights.size):
         for step in (-0.01, 0.01):

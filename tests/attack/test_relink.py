@@ -11,7 +11,7 @@ import coterie
 from coterie.errors import NotApplicableError
 from coterie.measures.attacks import relink
 from coterie.measures.attacks.relink import Crowd, People
-from coterie.measures.units import cut
+from coterie.measures.subjects import cut
 from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.text.language import language

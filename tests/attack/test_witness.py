@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import coterie
 from coterie.measures.attacks.witness import fits, known, targets_of
-from coterie.measures.rates import Rate
+from coterie.measures.rates import Shares
 from coterie.methods.affinity import Affinity
 from tests.helpers.own_words import own_words, scores_of
 from tests.helpers.units_reference import witness
@@ -68,7 +68,7 @@ def test_units_that_fit_are_those_of_the_plain_attack(people, kind):
     owner = dict(enumerate(people))
     seen = table.select("item", "time", subject="person").with_row_index("row")
     hits = fits(known(seen, kind), table.with_columns(level=pl.lit(None, pl.String)), kind)
-    rate = Rate.of(targets_of(hits, 0.25))
+    rate = Shares.of(targets_of(hits, 0.25))
     attacked = hits["subject"].unique().sort().to_list()
     by_time = {person: [] for person in people}
     for _, person, query, time in sorted(rows, key=lambda row: (row[3], row[2])):

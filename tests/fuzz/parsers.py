@@ -18,7 +18,7 @@ import zstandard
 
 import coterie
 from coterie.core import registry
-from coterie.measures.labels import read_labels
+from coterie.measures.inputs import read_labels
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.study.file import load_study
 from coterie.taxonomies import build, packed

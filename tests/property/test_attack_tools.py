@@ -1,6 +1,6 @@
 """Texts that stand in others, and names that clues point to, agree with plain versions of themselves.
 
-Covers: measures/attacks/_clues.py, kernels/clues.py
+Covers: kernels/clues.py
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from coterie.measures.attacks import _profiles
-from coterie.measures.attacks._clues import Clues, best_names
-from coterie.measures.attacks._profiles import parts_of
+from coterie.measures.attacks._profiles import Clues, best_names, parts_of
 from coterie.text.words import JOINT, words_and_letters
 
 words = st.sampled_from(["a", "b", "c", "寿司", "の", "a寿", ""])

@@ -1,6 +1,6 @@
 """later_queries and interest_disclosure against plain Python, and the split in time they are used with.
 
-Covers: measures/category_shares.py, measures/privacy/interest_disclosure.py, measures/utility/later_queries.py
+Covers: measures/privacy/interest_disclosure.py, measures/utility/later_queries.py
 """
 
 from collections import Counter, defaultdict
@@ -18,7 +18,7 @@ from coterie.core import randomness
 from coterie.core.shapes import QUERIES
 from coterie.core.split import chronological
 from coterie.errors import NotApplicableError
-from coterie.measures.category_shares import levels_of
+from coterie.measures.subjects import levels_of
 from coterie.measures.utility import later_queries
 from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.suppress_rare import SuppressRare

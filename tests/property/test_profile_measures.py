@@ -1,6 +1,6 @@
 """partition_agreement and homogeneity agree with their plain references on random logs.
 
-Covers: measures/users.py, measures/utility/homogeneity.py, measures/utility/partition_agreement.py
+Covers: measures/utility/homogeneity.py, measures/utility/partition_agreement.py
 """
 
 from dataclasses import replace
@@ -17,7 +17,7 @@ from coterie.core import randomness
 from coterie.core.shapes import QUERIES
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
-from coterie.measures.users import users_of as pairs_of
+from coterie.measures.subjects import users_of as pairs_of
 from coterie.measures.utility import homogeneity, partition_agreement
 from coterie.measures.utility.partition_agreement import agreement
 from coterie.methods.concept_microaggregate import ConceptMicroaggregate

@@ -7,7 +7,7 @@ import pytest
 import coterie
 from coterie import jobs
 from coterie.errors import InputError, UnknownNameError
-from coterie.measures.store import Store
+from coterie.measures.comparison import Store
 from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.reports.about import About

@@ -46,7 +46,7 @@ def measure(
 
 def _kept(options: Mapping[str, Any]) -> dict[str, Any]:
     """What a job keeps to: the seed, and the scores that were measured before."""
-    from coterie.measures.store import default_store
+    from coterie.measures.comparison import default_store
 
     return {"seed": options["seed"], "store": default_store(options["cache"])}
 

@@ -9,28 +9,45 @@
     given(name)                  an input of measures/inputs.py
 
 A measure that asks for items alone can be taken of a log that is larger than memory. Nothing is measured on a cluster.
+
+Store: scores of releases that were measured before, so that a second report need not measure again.
+
+A file per measure and release, named after a digest of all that its scores depend on: the log and how it was prepared,
+the released file, the groups in its run record, the seed, the inputs of the measure and the version of Coterie. It
+holds keys, numbers and units, and no string of the log: scores with a label are never kept. The folder is readable by
+its owner only.
+
+The command line uses `$COTERIE_CACHE`, or `coterie` in the folder for caches; with `--no-cache`, or with
+`COTERIE_CACHE=off`, it uses none. The folder can be deleted at any time.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
+import msgspec
 import polars as pl
 
-from coterie import measures
-from coterie.core.log import Log, Record, Release
+from coterie import __version__, measures
+from coterie.core.groups import GROUPS_DIGEST
+from coterie.core.log import Log, Record, Release, sha256_of
 from coterie.core.scores import Score, score_table
 from coterie.core.shapes import TIME, Shape
 from coterie.core.wording import in_words_of
 from coterie.errors import InputError, MissingError, NotApplicableError
-from coterie.measures.inputs import INPUTS, read_inputs
-from coterie.measures.store import Store
+from coterie.measures.inputs import INPUTS, files_of, read_inputs
 from coterie.steps import prepare
 from coterie.writing.released import refuse_other_input, refuse_other_shape
+from coterie.writing.targets import placed
 
 T = TypeVar("T")
 LeftOut = Callable[[str, str], None]
@@ -38,6 +55,7 @@ LeftOut = Callable[[str, str], None]
 Samples = dict[tuple[str, str], tuple[float, ...]]
 """What scores, by measure and key, are in samples of users drawn anew."""
 _OF_LOGS: WeakKeyDictionary[Log, dict[Any, Any]] = WeakKeyDictionary()
+_ROLES = ("subject", "item", "time")
 _COUNTS = "The release has counts in place of rows, so single rows cannot be looked at."
 ONE_MACHINE = (
     "Releases are measured and reported on one machine: read the original there. Where it is too large, make a release "
@@ -135,6 +153,11 @@ class Comparison:
     def about_subjects(self) -> bool:
         """Whether the release promises something about all that is released of a subject."""
         return any(promise.about == "subjects" for promise in self.release.promises)
+
+    def require_shape(self, shape: Shape, about: str) -> None:
+        """Raise NotApplicableError for logs of another shape; `about` says what a measure is about."""
+        if self.log.shape is not shape:
+            raise NotApplicableError(f"{about}, and this log is {self.log.shape.name}.")
 
     def refuse_without_rows(self) -> None:
         """Raise NotApplicableError where the log has no rows that people left one after the other, but documents."""
@@ -237,13 +260,13 @@ class Comparison:
     @cached_property
     def pairs_after(self) -> pl.DataFrame:
         """subject, item of the release, each pair once; none where rows have no names."""
-        return _pairs(self.release.log.frame.select(_columns(self.release.log.shape)))
+        return _pairs(self.release.log.frame.select(**columns_of(self.release.log.shape, *_ROLES)))
 
     @cached_property
     def original(self) -> pl.DataFrame:
         """row, subject, item, time: all rows."""
         self.refuse_without_rows()
-        rows = self.log.frame.select("row", *_columns(self.log.shape))
+        rows = self.log.frame.select("row", **columns_of(self.log.shape, *_ROLES))
         return self.of_log("rows", lambda: rows.collect(engine="streaming"))
 
     @cached_property
@@ -252,14 +275,15 @@ class Comparison:
         shape = self.release.log.shape
         if shape.count:
             raise NotApplicableError(_COUNTS)
-        columns = [*_columns(shape), *([shape.level] if shape.level else [])]
-        return self.release.log.frame.select(columns).collect(engine="streaming")
+        level = [shape.level] if shape.level else []
+        rows = self.release.log.frame.select(**columns_of(shape, *_ROLES), **{name: pl.col(name) for name in level})
+        return rows.collect(engine="streaming")
 
     def _before(self) -> pl.LazyFrame:
         """subject, item, time of the original; from memory where its rows are there already."""
         if "original" in vars(self):
             return self.original.lazy()
-        return self.log.frame.select(_columns(self.log.shape))
+        return self.log.frame.select(**columns_of(self.log.shape, *_ROLES))
 
     # --- who became whom -----------------------------------------------------------------------------
 
@@ -295,7 +319,8 @@ class Comparison:
             items = released.select("item").with_row_index("released_row")
             after = became.join(items, on="released_row")
         else:
-            _refuse_nameless(released.height, released["subject"].count())
+            if released.height and not released["subject"].count():
+                raise NotApplicableError("Its rows have no names, and the run record does not tell whose they are.")
             after = released.join(self.names.select("original", subject="released"), on="subject")
             after = after.select("item", subject="original")
         return _profiles(self.original.lazy(), after.lazy()).collect()
@@ -385,17 +410,11 @@ def everybody(pairs: pl.DataFrame) -> pl.DataFrame:
     return pairs.select("subject").unique().sort("subject")
 
 
-def _refuse_nameless(rows: int, named: int) -> None:
-    """Raise NotApplicableError where rows have no names and nobody knows what became of single rows."""
-    if rows and not named:
-        raise NotApplicableError("Its rows have no names, and the run record does not tell whose they are.")
-
-
-def _columns(shape: Shape) -> list[pl.Expr]:
-    """subject, item, time; null where the shape has none."""
-    columns = {"subject": shape.subject, "item": shape.item, "time": shape.time}
-    nothing = {"subject": pl.lit(None, pl.String), "item": pl.lit(None, pl.String), "time": pl.lit(None, TIME)}
-    return [(pl.col(name) if name else nothing[role]).alias(role) for role, name in columns.items()]
+def columns_of(shape: Shape, *roles: str) -> dict[str, pl.Expr]:
+    """The columns that have such roles in a shape (subject, item, time, ...), each null where it has none."""
+    names = {role: getattr(shape, role) for role in roles}
+    kinds = {"time": TIME}
+    return {role: pl.col(name) if name else pl.lit(None, kinds.get(role, pl.String)) for role, name in names.items()}
 
 
 def _counted(rows: pl.LazyFrame) -> pl.DataFrame:
@@ -404,3 +423,97 @@ def _counted(rows: pl.LazyFrame) -> pl.DataFrame:
 
 def _pairs(rows: pl.LazyFrame) -> pl.DataFrame:
     return rows.select("subject", "item").drop_nulls().unique().collect(engine="streaming")
+
+
+# --- the store ------------------------------------------------------------------------------------
+
+
+FORMAT = 1
+OFF = "off"
+
+
+class _Kept(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    scores: tuple[tuple[str, float | None, str, tuple[float, ...]], ...] = ()
+    """key, value, unit, samples."""
+    left_out: str | None = None
+    """Why it has no meaning for this release."""
+
+
+@dataclass(frozen=True)
+class Store:
+    """Scores kept in a folder."""
+
+    folder: Path
+
+    def find(self, comparison: Comparison, name: str) -> tuple[list[Score], str | None] | None:
+        """The scores of a measure, or why it has none; None where it was not measured yet, or cannot be kept."""
+        path = self._path(comparison, name)
+        if path is None:
+            return None
+        try:
+            kept = msgspec.json.decode(path.read_bytes(), type=_Kept)
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError):  # not there, or damaged: it is measured again
+            return None
+        return [Score(key, value, unit, None, samples) for key, value, unit, samples in kept.scores], kept.left_out
+
+    def keep(self, comparison: Comparison, name: str, scores: Sequence[Score], left_out: str | None = None) -> None:
+        """Keep what was measured, unless it holds a string of the log. A full or strange disk is no reason to stop."""
+        path = self._path(comparison, name)
+        if path is None or any(score.label is not None for score in scores):
+            return
+        kept = _Kept(scores=tuple((s.key, s.value, s.unit, s.samples) for s in scores), left_out=left_out)
+        text = msgspec.json.encode(kept)
+        if b"NaN" in text or _not_finite(scores):
+            return
+        with suppress(OSError):
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with placed(path, force=True) as part:
+                part.touch(mode=0o600)
+                part.write_bytes(text)
+
+    def _path(self, comparison: Comparison, name: str) -> Path | None:
+        """Where scores are kept; None where not everything that they depend on has a digest."""
+        release = comparison.release
+        released = release.sha256 or release.verified
+        inputs = _inputs(comparison, name)
+        if not released or inputs is None:
+            return None
+        record = release.record
+        parts = [
+            FORMAT, __version__, name, comparison.seed, comparison.log.digest, comparison.log.steps,
+            comparison.as_read.steps, released,
+            release.method, release.params, record is not None, record and record.run.get(GROUPS_DIGEST), inputs,
+        ]  # fmt: skip
+        text = json.dumps(parts, sort_keys=True, default=str)
+        return self.folder / f"{hashlib.sha256(text.encode()).hexdigest()}.json"
+
+
+def _not_finite(scores: Sequence[Score]) -> bool:
+    numbers = (number for score in scores for number in (score.value, *score.samples) if number is not None)
+    return any(number != number or number in (float("inf"), float("-inf")) for number in numbers)
+
+
+def _inputs(comparison: Comparison, name: str) -> list[Any] | None:
+    """What a measure was given, by name and digest; None where that has no digest."""
+    given: list[Any] = []
+    for need in sorted(measures.load(name).needs & set(INPUTS)):
+        value = comparison.inputs.get(need, INPUTS[need].default)
+        if isinstance(value, (str, Path)) and need in (paths := files_of({need: value})):
+            value = sha256_of([paths[need]])
+        elif not isinstance(value, (str, int, tuple, type(None))):
+            return None
+        given.append([need, value])
+    return given
+
+
+def default_store(asked_for: bool = True) -> Store | None:
+    """The store of whoever runs the program; None where it is turned off."""
+    place = os.environ.get("COTERIE_CACHE", "")
+    if not asked_for or place == OFF:
+        return None
+    if place:
+        return Store(Path(place))
+    try:
+        return Store(Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "coterie")
+    except RuntimeError:  # nobody knows where the home of this user is
+        return None

@@ -4,6 +4,15 @@ The declaration makes the keyword of `coterie.measure` and `coterie.report`, the
 `coterie report`, and the key of [measure] in a study. A measure names its inputs in `needs` and asks for their values
 with `comparison.given(name)`.
 
+Labelled queries: a table that says of some queries whether they are sensitive. A csv or tsv file (also .gz, .zst) with
+a header; tsv has no quoting. The column `query` holds the query, and one of `sensitive`, `label` and `is_pii` the
+label: yes, true, 1 or sensitive; no, false, 0 or harmless. Queries in doubt (`maybe`) count as sensitive, and so does a
+query that has both labels. Other columns are left alone.
+
+Topics of documents: a table that says which topic some have, or the folder or file that they are in. A csv, tsv or
+jsonl file (also .gz, .zst) with `topic` and `doc` or `id`; or the word `names`: a document called `sport/17.txt` is
+about `sport`, one called `cacm.all#7` about `cacm.all`. Documents without a topic are left out.
+
 Importing this module is cheap; what reads a file is loaded where it is read.
 """
 
@@ -17,6 +26,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from coterie.errors import InputError, MissingError, ParameterError, did_you_mean
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from coterie.core.log import Log, Release
 
 FACTS = {
@@ -25,6 +36,13 @@ FACTS = {
     "text": "released items that are strings of the original, not concepts in their place",
 }
 """What the release itself must bring."""
+
+
+COLUMNS = ("sensitive", "label", "is_pii")
+_YES = ("yes", "true", "1", "sensitive", "maybe")
+_NO = ("no", "false", "0", "harmless")
+NAMES = "names"
+_WITHIN = r"^(.*)[/#][^/#]*$"
 
 
 def _as_given(value: Any) -> Any:
@@ -71,17 +89,36 @@ def _read_kappas(value: Any) -> tuple[int, ...]:
     return kappas
 
 
-def _read_labels(value: Any) -> Any:
-    from coterie.measures.labels import read_labels
+def read_labels(source: str | Path | pl.DataFrame) -> pl.DataFrame:
+    """item, sensitive: labelled queries from a file or a table, as they are spelled there."""
+    import polars as pl
 
-    return read_labels(value)
+    table = source if isinstance(source, pl.DataFrame) else _table(Path(source), "labelled queries", (".tsv", ".csv"))
+    given = [name for name in COLUMNS if name in table.columns]
+    if "query" not in table.columns or len(given) != 1:
+        raise InputError(f"Labelled queries have a column 'query' and one of: {', '.join(COLUMNS)}.")
+    word = pl.col(given[0]).cast(pl.String).str.strip_chars().str.to_lowercase()
+    labelled = table.select(
+        pl.col("query").cast(pl.String).alias("item"),
+        pl.when(word.is_in(_YES)).then(True).when(word.is_in(_NO)).then(False).alias("sensitive"),
+    )
+    unknown = labelled["sensitive"].null_count()
+    if unknown:
+        raise InputError(
+            f"{unknown:,} of {labelled.height:,} labelled queries have a label that is none of: "
+            f"{', '.join((*_YES, *_NO))}."
+        )
+    return labelled.drop_nulls()
 
 
-def _fit_labels(labels: Any, original: Log) -> Any:
+def spelled(labels: pl.DataFrame, original: Log) -> pl.DataFrame:
     """item, sensitive: each labelled query once, spelled as in the original."""
-    from coterie.measures.labels import spelled
+    import polars as pl
 
-    return spelled(labels, "normalize" in original.steps)
+    from coterie.text.words import spell
+
+    item = spell(pl.col("item")) if "normalize" in original.steps else pl.col("item")
+    return labels.group_by(item.alias("item")).agg(pl.col("sensitive").any()).sort("item")
 
 
 def _fit_later(later: Log, original: Log) -> Any:
@@ -116,10 +153,59 @@ def _fit_outsiders(outsiders: Log, original: Log) -> Any:
     return columns.drop_nulls("subject").join(insiders, on="subject", how="anti").collect(engine="streaming")
 
 
-def _read_topics(value: Any) -> Any:
-    from coterie.measures.labels import read_topics
+def read_topics(source: object) -> pl.DataFrame | str:
+    """doc, topic from a file or a table, each document once; or `names`."""
+    import polars as pl
 
-    return read_topics(value)
+    if isinstance(source, (str, Path)):
+        if str(source) == NAMES:
+            return NAMES
+        table = _table(Path(source), "topics", (".csv", ".tsv", ".jsonl"))
+    elif isinstance(source, pl.DataFrame):
+        table = source
+    else:
+        raise ParameterError(f"topics is a file, a table or 'names', not {type(source).__name__}.")
+    name = next((column for column in ("doc", "id") if column in table.columns), None)
+    if name is None or "topic" not in table.columns:
+        raise InputError("Topics of documents have a column 'topic' and a column 'doc' or 'id'.")
+    topics = table.select(pl.col(name).cast(pl.String).str.strip_chars().alias("doc"), pl.col("topic").cast(pl.String))
+    topics = topics.drop_nulls().unique()
+    if several := int(topics["doc"].is_duplicated().sum()):
+        raise InputError(f"{several:,} lines of topics say different things about a document. Give each one topic.")
+    return topics
+
+
+def topics_of(documents: pl.Series, topics: pl.DataFrame | str) -> pl.DataFrame:
+    """doc, topic of those of some documents that have one, in the order of documents."""
+    import polars as pl
+
+    asked = documents.alias("doc").to_frame().sort("doc")
+    if isinstance(topics, str):
+        return asked.with_columns(pl.col("doc").str.extract(_WITHIN).alias("topic")).drop_nulls()
+    return asked.join(topics, on="doc", maintain_order="left")
+
+
+def _table(path: Path, what: str, endings: tuple[str, ...]) -> pl.DataFrame:
+    """A table of labels or topics from a file with one of these endings, or such a file compressed."""
+    import polars as pl
+
+    from coterie.reading.source import Source
+
+    ending = (path.with_suffix("") if path.suffix in (".gz", ".zst") else path).suffix
+    if ending not in endings:
+        named = ", ".join(endings) if len(endings) > 2 else " or ".join(endings)
+        raise InputError(f"{what.capitalize()} are read from {named}, also .gz or .zst, not from {path.name}.")
+    if not path.is_file():
+        raise MissingError(f"{path}: no such file of {what}.")
+    try:
+        source = Source([path])
+        (plain,) = source.paths
+        if ending == ".jsonl":
+            return pl.read_ndjson(plain, infer_schema_length=None)
+        separator, quote = ("\t", None) if ending == ".tsv" else (",", '"')
+        return pl.read_csv(plain, separator=separator, quote_char=quote, infer_schema=False)
+    except (pl.exceptions.PolarsError, UnicodeDecodeError):  # whose messages show values
+        raise InputError(f"{path.name} cannot be read as a table of {what}.") from None
 
 
 def _fit_public(public: Log, original: Log) -> Any:
@@ -159,90 +245,79 @@ def _read_taxonomy(value: Any) -> str:
 
 # --- all of them -------------------------------------------------------------------------------------
 
+_METAVARS = {"file": "FILE", "log": "LOG", "release": "OUT", "record": "DIR"}
+
+
+def _input(name: str, kind: Literal["numbers", "file", "log", "release", "record"], **more: Any) -> Input:
+    """An input whose option is called as it is; a study has those that are numbers or files."""
+    parts = {"option": f"--{name.replace('_', '-')}", "metavar": _METAVARS.get(kind), **more}
+    return Input(name=name, kind=kind, in_study=kind in ("numbers", "file"), **parts)
+
+
 _DECLARED = (
-    Input(
-        name="kappas",
+    _input(
+        "kappas",
+        "numbers",
         option="--kappa",
-        kind="numbers",
         help="Numbers of clusters for partition_agreement.",
         default=(),
         read=_read_kappas,
     ),
-    Input(
-        name="labels",
-        option="--labels",
-        kind="file",
-        metavar="FILE",
+    _input(
+        "labels",
+        "file",
         help="Which queries are sensitive, for f_beta: columns query, sensitive.",
         if_missing="It compares with labelled queries, and none were given. Give them: --labels FILE.",
-        read=_read_labels,
-        fit=_fit_labels,
+        read=read_labels,
+        fit=spelled,
     ),
-    Input(
-        name="later",
-        option="--later",
-        kind="log",
-        metavar="LOG",
+    _input(
+        "later",
+        "log",
         help="What was searched for later, for later_queries, train_on_release, completion and clicks.",
         if_missing="It needs later queries of the same users: --later LOG, or split = 'chronological' in a study.",
-        in_study=False,
         fit=_fit_later,
     ),
-    Input(
-        name="outsiders",
-        option="--outsiders",
-        kind="log",
-        metavar="LOG",
+    _input(
+        "outsiders",
+        "log",
         help="Searches of people who are not in the log: the control of witness and two_words.",
         if_missing="It needs searches of people who are not in the log: --outsiders LOG, or 'outsiders' in a study.",
-        in_study=False,
         fit=_fit_outsiders,
     ),
-    Input(
-        name="topics",
-        option="--topics",
-        kind="file",
+    _input(
+        "topics",
+        "file",
         metavar="FILE|names",
         help="Which topic documents have, for topic_accuracy: columns doc, topic; names: their folder or file.",
         if_missing="It must know what documents are about: --topics FILE, or --topics names where folders tell it.",
         names=("names",),
-        read=_read_topics,
+        read=read_topics,
     ),
-    Input(
-        name="public",
-        option="--public",
-        kind="log",
-        metavar="LOG",
+    _input(
+        "public",
+        "log",
         help="Public documents that a classifier learns from, for topic_accuracy.",
         if_missing="It needs public documents: --public LOG, or split = 'halves' in a study.",
-        in_study=False,
         fit=_fit_public,
     ),
-    Input(
-        name="second",
-        option="--second",
-        kind="release",
-        metavar="OUT",
+    _input(
+        "second",
+        "release",
         help="Another release of the same log, for composition.",
         if_missing="It looks at two releases of one log. Give the other one: --second OUT --second-record DIR.",
-        in_study=False,
         read=_read_second,
     ),
-    Input(
-        name="second_record",
-        option="--second-record",
-        kind="record",
-        metavar="DIR",
+    _input(
+        "second_record",
+        "record",
         help="The private run record of that other release.",
         if_missing="It must know who became whom in the second release as well. Give its record: --second-record DIR.",
-        in_study=False,
         read=_read_second_record,
     ),
-    Input(
-        name="taxonomy",
-        option="--taxonomy",
-        kind="file",
-        metavar="FILE",
+    _input(
+        "taxonomy",
+        "file",
         help="Where measures of meaning look up queries, in place of WordNet.",
         default="wordnet",
         names=("wordnet",),

@@ -30,8 +30,8 @@ therefore the same draws, and the interval of their ratio is a paired one: whom 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 
 from coterie.core import randomness
 from coterie.core.arrays import Floats
-from coterie.core.scores import Score
+from coterie.core.scores import ENDS, Figure, Finding, Risk, Score, Section, Weighed
 
 Z = 1.959964
 """95 % of a normal distribution lie within."""
@@ -53,7 +53,7 @@ TARGETS = {"person": pl.String, "n": pl.Int64, "released": pl.Boolean, "success"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Rate:
+class Shares:
     """What an attack found, one number in 0..1 for each person, in the order of people."""
 
     every: Floats
@@ -64,7 +64,7 @@ class Rate:
     control: Floats
 
     @classmethod
-    def of(cls, targets: pl.DataFrame) -> Rate:
+    def of(cls, targets: pl.DataFrame) -> Shares:
         """`targets`: columns of TARGETS, one line for each target of every person who is attacked."""
         rows = targets.select(pl.col(name).cast(kind) for name, kind in TARGETS.items()).sort(*TARGETS)
         person = rows["person"].rle_id().to_numpy().astype(np.int64)
@@ -81,34 +81,92 @@ class Rate:
         return cls(success / whole, control / whole, success[some] / kept[some], control[some] / kept[some])
 
     @classmethod
-    def among(cls, people: People, success: Floats, control: Floats, failed: People) -> Rate:
+    def among(cls, people: People, success: Floats, control: Floats, failed: People) -> Shares:
         """Of attacked people, one of whom may be there several times; and of those who have nothing in the release."""
         found = pl.DataFrame({"person": pl.Series(people).cast(pl.String), "success": success, "control": control})
         lost = pl.DataFrame({"person": pl.Series(failed).cast(pl.String)})
         both = pl.concat([found.with_columns(released=True), lost.with_columns(released=False)], how="diagonal")
         return cls.of(both.with_columns(n=pl.lit(1)))
 
-    def before(self, name: str, unit: str) -> Iterator[Score]:
-        """The rate in the original."""
-        yield from mean(f"before.{name}", self.every, unit)
-        yield Score(f"before.{name}.people", self.every.size, "people")
-        yield Score(f"before.{name}.control", _percent(self.every_control), unit)
-        yield from _risk(f"before.{name}", self.every, self.every_control, unit)
 
-    def after(self, name: str, unit: str) -> Iterator[Score]:
-        """The rate in the release, over all targets and over released ones."""
-        yield from mean(f"after.{name}", self.every, unit)
-        yield Score(f"after.{name}.people", self.every.size, "people")
-        yield from mean(f"released.{name}", self.released, unit)
-        yield Score(f"released.{name}.people", self.released.size, "people")
-        yield Score(f"released.{name}.control", _percent(self.control), unit)
-        yield from _risk(f"released.{name}", self.released, self.control, unit)
+OF_RELEASED = ("of what was released", "released.{}")
+CONTROL = ("control", "released.{}.control")
+CHANCE = ("chance", "released.{}.control")
+"""What a rate is compared with: a word and the key of a score, with {} for the name of the rate."""
+
+
+@dataclass(frozen=True)
+class Rate:
+    """A rate of success, declared once: its scores, its figure and what a decision weighs follow from it."""
+
+    name: str
+    title: str = ""
+    """The title of its figure, and how to read it; none where it has no figure."""
+    reading: str = ""
+    _: KW_ONLY
+    unit: str
+    beside: tuple[tuple[str, str], ...] = (OF_RELEASED, CONTROL)
+    risk: Risk = "singling out"
+    attacker: str = ""
+    """What a decision weighs, as in core/scores.py; likewise what follows. Empty: it weighs nothing."""
+    control: str = ""
+    bound: str = ""
+    shape: str = ""
+    names: str = ""
+
+    def figure(self, order: int, *, expected: bool = False) -> Figure:
+        """How a report shows it: in the release, with the original before it."""
+        beside = tuple((word, key.format(self.name)) for word, key in self.beside)
+        figure = figures_in("attacks", order, expected=expected)
+        return figure(f"after.{self.name}", self.title, self.reading, beside=beside)
+
+    @property
+    def weighed(self) -> Weighed:
+        """How a decision weighs it."""
+        return Weighed(
+            risk=self.risk, rate=self.name, attacker=self.attacker, control=self.control,
+            bound=self.bound, shape=self.shape, names=self.names,
+        )  # fmt: skip
+
+    def scores(self, moment: str, found: Shares) -> Iterator[Score]:
+        """The rate in the original (`before`), or in the release, over all targets and over released ones (`after`)."""
+        yield from mean(f"{moment}.{self.name}", found.every, self.unit)
+        yield Score(f"{moment}.{self.name}.people", found.every.size, "people")
+        key, rate, control = f"before.{self.name}", found.every, found.every_control
+        if moment == "after":
+            key, rate, control = f"released.{self.name}", found.released, found.control
+            yield from mean(key, rate, self.unit)
+            yield Score(f"{key}.people", rate.size, "people")
+        yield Score(f"{key}.control", _percent(control), self.unit)
+        risk = interval(rate, control) if rate.size else None
+        for end, number in zip(ENDS, risk or (None, None, None), strict=True):
+            yield Score(f"{key}.risk{end}", None if number is None else 100 * number, self.unit)
+
+
+def figures_in(section: Section, order: int, **common: Any) -> Callable[..., Figure]:
+    """What makes figures that stand together in a section, each of a key, a title and how to read it.
+
+    What the original has is, unless it is said, the same score before: that of `after.x` is `before.x`. `common` is
+    what else all of them have; in its `before`, {} is the key.
+    """
+
+    def figure(key: str, title: str, reading: str = "", **own: Any) -> Figure:
+        parts: dict[str, Any] = {"before": "before.{}" if key.startswith("after.") else "", **common, **own}
+        parts["before"] = parts["before"].format(key.removeprefix("after."))
+        return Figure(section=section, order=order, key=key, title=title, reading=reading, **parts)
+
+    return figure
+
+
+def sentences(risk: Risk, *texts: str, options: str = "--record DIR") -> tuple[Finding, ...]:
+    """What an attacker can or cannot do, one sentence after the other; `options` are what it takes to measure it."""
+    return tuple(Finding(risk=risk, text=text, options=options) for text in texts)
 
 
 def share_of(targets: pl.DataFrame, hit: pl.Expr) -> Floats:
     """For each person (a column `subject`) the share of their targets that are hit; a target counts `n` times."""
     hits = targets.select("n", person="subject", released=pl.lit(True), success=hit, control=pl.lit(0.0))
-    return Rate.of(hits).every
+    return Shares.of(hits).every
 
 
 def mean(key: str, values: Floats, unit: str) -> Iterator[Score]:
@@ -117,12 +175,6 @@ def mean(key: str, values: Floats, unit: str) -> Iterator[Score]:
     if values.size and (found := interval(values, np.zeros_like(values))) is not None:
         for end, limit in zip(("low", "high"), found[1:], strict=True):
             yield Score(f"{key}.{end}", 100 * limit, unit)
-
-
-def _risk(key: str, rate: Floats, control: Floats, unit: str) -> Iterator[Score]:
-    found = interval(rate, control) if rate.size else None
-    for end, number in zip(("", ".low", ".high"), found or (None, None, None), strict=True):
-        yield Score(f"{key}.risk{end}", None if number is None else 100 * number, unit)
 
 
 def interval(rate: Floats, control: Floats) -> tuple[float, float, float] | None:
@@ -168,6 +220,9 @@ def _percent(values: Floats) -> float | None:
 Values = NDArray[np.float64]
 SAMPLES = 1_000
 _ENDS = (0.025, 0.975)
+FIRST = 10
+"""The last rank that counts."""
+_HARMONIC = np.concatenate([[0.0], np.cumsum(1 / np.arange(1, FIRST + 1))])
 
 
 def weights(seed: int, users: int) -> Values:
@@ -209,6 +264,12 @@ def ratio(one: float, of_one: Sequence[float], other: float, of_other: Sequence[
     ratios = np.sort(np.where(below > 0, above / np.where(below > 0, below, 1), np.inf))
     low, high = (ratios[round(end * (ratios.size - 1))] for end in _ENDS)
     return one / other, _or_none(low), _or_none(high)
+
+
+def reciprocal_rank(mine: float, weights: NDArray[Any]) -> float:
+    """1 / rank of one of the weights, up to rank 10, and 0 below; among equals the mean over all orders."""
+    better, alike = int((weights > mine).sum()), int((weights == mine).sum())
+    return float(_HARMONIC[min(better + alike, FIRST)] - _HARMONIC[min(better, FIRST)]) / alike
 
 
 def _or_none(number: float) -> float | None:

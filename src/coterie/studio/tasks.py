@@ -24,7 +24,7 @@ from coterie.core.params import early_params
 from coterie.core.plan import Method, baseline_of, spends
 from coterie.core.threads import Counted, share_of, stage_of
 from coterie.errors import CoterieError, NotApplicableError
-from coterie.measures import as_it_is
+from coterie.measures import attacks
 from coterie.measures.comparison import Comparison, scores_of
 from coterie.measures.inputs import INPUTS
 from coterie.reading.sniff import format_of
@@ -214,13 +214,13 @@ def show_names(bench: Bench, tell: Told, source: Source) -> tuple[str, ...]:  # 
 def risk(bench: Bench, tell: Told, source: Source) -> Risk:
     """How exposed people are as things are: attacks on the log under other names, and personal data in it."""
     _, log = bench.read(source, tell)
-    names = as_it_is.attacks()
-    some, people = as_it_is.some_people(log, bench.seed(source))
+    names = attacks.names()
+    some, people = attacks.some_people(log, bench.seed(source))
 
     def started(name: str) -> None:
         tell(f"Attacking the log as it is: {name.replace('_', ' ')}", (names.index(name) + 0.5) / (len(names) + 1))
 
-    scores, left_out = as_it_is.attacked(some, bench.seed(source), names, started)
+    scores, left_out = attacks.attacked(some, bench.seed(source), names, started)
     tell("Looking for personal data", len(names) / (len(names) + 1))
     found = tuple((str(kind), int(rows or 0)) for _, kind, rows, _ in personal_data(log))
     return Risk(

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from coterie.measures.logistic import learn
+from coterie.measures.learning import learn
 
 ROWS = [
     ("a", "tea", 2.0), ("a", "cup", 1.0), ("a", "day", 1.0),

@@ -1,6 +1,6 @@
 """Measures of documents, worked out by hand.
 
-Covers: measures/documents.py, measures/utility/topic_accuracy.py, measures/utility/document_loss.py,
+Covers: measures/utility/topic_accuracy.py, measures/utility/document_loss.py,
 measures/utility/vocabulary.py, measures/privacy/readable_terms.py, measures/attacks/known_terms.py
 """
 
@@ -13,7 +13,7 @@ import coterie
 from coterie.core.split import halves
 from coterie.errors import InputError, NotApplicableError
 from coterie.measures.attacks import known_terms
-from coterie.measures.documents import concepts_of
+from coterie.measures.subjects import concepts_of
 from coterie.methods.microaggregate_documents import MicroaggregateDocuments
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.taxonomies import load

@@ -1,7 +1,9 @@
 """Worked examples of certainty_penalty, f_beta and witness, small enough to check by hand; labels and their errors.
 
-Covers: measures/labels.py, measures/utility/certainty_penalty.py, measures/utility/f_beta.py
+Covers: measures/utility/certainty_penalty.py, measures/utility/f_beta.py
 """
+
+from types import SimpleNamespace
 
 import polars as pl
 import pytest
@@ -9,7 +11,7 @@ import pytest
 import coterie
 from coterie.errors import InputError, MissingError, NotApplicableError
 from coterie.measures.attacks.witness import _learnt, _names_having
-from coterie.measures.labels import read_labels, spelled
+from coterie.measures.inputs import read_labels, spelled
 from coterie.measures.utility.certainty_penalty import costs_of
 from coterie.measures.utility.f_beta import f_beta
 from coterie.methods.affinity import Affinity
@@ -123,8 +125,8 @@ def test_label_files(tmp_path):
 
 def test_both_labels_make_a_query_sensitive():
     table = read_labels(pl.DataFrame({"query": ["A", "a"], "sensitive": [False, True]}))
-    assert spelled(table, normalized=True).rows() == [("a", True)]
-    assert spelled(table, normalized=False).rows() == [("A", False), ("a", True)]
+    assert spelled(table, SimpleNamespace(steps=("normalize",))).rows() == [("a", True)]
+    assert spelled(table, SimpleNamespace(steps=())).rows() == [("A", False), ("a", True)]
 
 
 @pytest.mark.parametrize(

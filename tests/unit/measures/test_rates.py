@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coterie.measures.rates import Rate, interval, least_people, least_upper_end, mean
+from coterie.measures.rates import Rate, Shares, interval, least_people, least_upper_end, mean
 
 _PART = st.sampled_from([0.0, 0.25, 0.5, 1.0])
 _TARGETS = st.lists(
@@ -31,17 +31,17 @@ def test_a_mean_over_people_of_means_over_their_targets(rows):
         some = [(n, hit) for n, there, hit, _ in targets if there]
         if some:
             released.append(sum(n * hit for n, hit in some) / sum(n for n, _ in some))
-    rate = Rate.of(_table(rows))
+    rate = Shares.of(_table(rows))
     assert rate.every.tolist() == pytest.approx(every)
     assert rate.released.tolist() == pytest.approx(released)
-    assert Rate.of(_table(rows[::-1])).every.tolist() == rate.every.tolist(), "to the last bit, in any order"
+    assert Shares.of(_table(rows[::-1])).every.tolist() == rate.every.tolist(), "to the last bit, in any order"
 
 
 def test_scores_of_a_release_of_which_little_is_left():
     """Four people with two searches each; one search of one person is released, and exposed."""
     rows = [(person, 1, False, 0.0, 0.0) for person in "abcd" for _ in range(2)]
     rows[0] = ("a", 1, True, 1.0, 0.25)
-    scores = {score.key: score.value for score in Rate.of(_table(rows)).after("x", "%")}
+    scores = {score.key: score.value for score in Rate("x", unit="%").scores("after", Shares.of(_table(rows)))}
     assert (scores["after.x"], scores["after.x.people"]) == (12.5, 4)
     assert (scores["released.x"], scores["released.x.people"], scores["released.x.control"]) == (100, 1, 25)
     assert scores["released.x.risk"] == 100
@@ -49,7 +49,10 @@ def test_scores_of_a_release_of_which_little_is_left():
 
 
 def test_nothing_released():
-    scores = {score.key: score.value for score in Rate.of(_table([("a", 1, False, 1.0, 0.0)])).after("x", "%")}
+    scores = {
+        score.key: score.value
+        for score in Rate("x", unit="%").scores("after", Shares.of(_table([("a", 1, False, 1.0, 0.0)])))
+    }
     assert (scores["after.x"], scores["released.x.people"]) == (0, 0)
     assert scores["released.x"] is scores["released.x.risk"] is scores["released.x.risk.high"] is None
 

@@ -8,8 +8,7 @@ import pytest
 import coterie
 from coterie.core.scores import Score
 from coterie.measures import load
-from coterie.measures.comparison import Comparison, scores_of
-from coterie.measures.store import Store, default_store
+from coterie.measures.comparison import Comparison, Store, default_store, scores_of
 from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.testing import queries_log

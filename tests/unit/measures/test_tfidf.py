@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coterie.measures.tfidf import Terms
+from coterie.measures.learning import Terms
 from tests.helpers import units_reference as plain
 
 

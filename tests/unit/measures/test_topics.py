@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from coterie.errors import InputError, MissingError, ParameterError
-from coterie.measures.labels import read_topics, topics_of
+from coterie.measures.inputs import read_topics, topics_of
 
 DOCUMENTS = pl.Series(["sport/1.txt", "a/b/2.txt", "cacm.all#7", "3.txt"])
 

@@ -1,6 +1,6 @@
 """Worked examples of what analysts read from a release of an access log.
 
-Covers: measures/visits.py, measures/utility/visit_indicators.py
+Covers: measures/utility/visit_indicators.py
 """
 
 from dataclasses import replace
@@ -13,7 +13,7 @@ import coterie
 from coterie.core.log import Log, Step
 from coterie.core.shapes import VISITS
 from coterie.errors import NotApplicableError
-from coterie.measures import visits
+from coterie.measures.utility import visit_tables as visits
 from coterie.measures.utility.visit_indicators import common_beginning
 from coterie.methods.common_visits import CommonVisits
 from coterie.methods.count_visits import CountVisits

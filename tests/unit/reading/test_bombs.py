@@ -13,7 +13,7 @@ import zstandard
 import coterie
 from coterie.core import files
 from coterie.errors import InputError
-from coterie.measures.labels import read_labels
+from coterie.measures.inputs import read_labels
 from coterie.reading.formats import _json, table
 from coterie.taxonomies import load
 from coterie.taxonomies.table import text_lines

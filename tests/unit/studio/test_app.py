@@ -19,7 +19,7 @@ import pytest
 
 from coterie.core import registry
 from coterie.errors import InputError
-from coterie.measures import as_it_is
+from coterie.measures import attacks
 from coterie.studio import decisions, forms, pages, picture, plain, server, tasks, worker
 from coterie.taxonomies import packed
 from coterie.taxonomies.build import build
@@ -211,7 +211,7 @@ def test_risk_has_three_numbers_and_personal_data(browser, canaries):
 
 
 def test_of_a_large_log_some_people_are_attacked_and_the_page_says_so(browser, opened, monkeypatch):
-    monkeypatch.setattr(as_it_is, "ATTACKED", 20)
+    monkeypatch.setattr(attacks, "ATTACKED", 20)
     log = browser.desk.logs[opened]
     some = tasks.risk(tasks.Bench(browser.desk.folder), lambda *_: None, log.source)
     assert some.people == 20

@@ -43,20 +43,20 @@ or with other knowledge of a person, finds more. It is about releases of common 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from coterie.core import randomness
-from coterie.core.scores import Figure, Finding, Glance, Score, Weighed
-from coterie.measures import logistic
+from coterie.core.scores import Glance, Score
+from coterie.measures import learning
 from coterie.measures.attacks import bound
-from coterie.measures.attacks._clues import PARTS, log1p, weighted
 from coterie.measures.attacks._profiles import (
     FIVE,
     KNOWLEDGE,
+    PARTS,
     Known,
     Profiles,
     cut_into,
@@ -65,11 +65,13 @@ from coterie.measures.attacks._profiles import (
     everybody_alone,
     find_groups,
     having,
+    log1p,
     parts_of,
     profiles_of,
+    weighted,
 )
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import Rate, mean
+from coterie.measures.rates import Rate, Shares, figures_in, mean, sentences
 from coterie.text.language import language_in
 
 needs = frozenset({"record", "text"})
@@ -79,85 +81,53 @@ _UNIT = "% of users"
 COUNTED = 5_000
 """Users among whom it is counted how many have a string."""
 SPECIFIC = 0.02
-weighed = tuple(
-    Weighed(
-        risk="inference", rate=f"{also}given", control="the same on the profile of the group without the person",
-        attacker=f"somebody who knows five queries of a person{days}, and the person's group, names a further one",
-    )
-    for also, days in (("", ""), ("days.", ", on which days they were typed"))
-)  # fmt: skip
-findings = (
-    Finding(
-        risk="inference",
-        headline=True,
-        text="Attribution excess {excess}: somebody who knows five queries of a person, and the person's group, names "
-        "a further one correctly that much more often than from the same profile without the person's rows.",
-        options="--record DIR",
-    ),
-    Finding(
-        risk="inference",
-        text="With the person such a guess is right in {given} of cases, without in {absent}; a guess at random among "
-        "the strings of the profile gains {excess.random}.",
-        options="--record DIR",
-    ),
-    Finding(
-        risk="inference",
-        text="Whoever has to find the group first is right in {after.five_queries} of cases, and in "
-        "{after.five_queries.novel} if the guess must have no word in common with what was known.",
-        options="--record DIR",
-    ),
-)
 _DIGITS = 9  # of a score, so that equal strings are equally likely
 KINDS = ("all", "novel", "specific")
 DAYS = "days."
 ADVERSARIES = ("", DAYS)
 """What the keys of their scores begin with; the second one also knows on which days queries were typed."""
+GIVEN = {
+    also: Rate(
+        f"{also}given",
+        unit=_UNIT,
+        risk="inference",
+        attacker=f"somebody who knows five queries of a person{days}, and the person's group, names a further one",
+        control="the same on the profile of the group without the person",
+    )
+    for also, days in zip(ADVERSARIES, ("", ", on which days they were typed"), strict=True)
+}
+_figure = figures_in("attacks", 40)
 figures = (
-    Figure(
-        section="attacks",
-        order=40,
-        key="after.one_query",
-        title="A further query attributed, knowing one",
-        reading="Users of whom somebody who knows one query names a further one in the profile of their group, and is "
-        "right. In brackets the 95% interval. One in k does not bound it.",
-        before="before.one_query",
+    _figure(
+        "after.one_query",
+        "A further query attributed, knowing one",
+        "Users of whom somebody who knows one query names a further one in the profile of their group, and is right. "
+        "In brackets the 95% interval. One in k does not bound it.",
         beside=(("chance", "after.one_query.chance"),),
     ),
-    Figure(
-        section="attacks",
-        order=40,
-        key="after.five_queries",
-        title="A further query attributed, knowing five",
-        reading="The same for somebody who knows five.",
-        before="before.five_queries",
+    _figure(
+        "after.five_queries",
+        "A further query attributed, knowing five",
+        "The same for somebody who knows five.",
         beside=(("chance", "after.five_queries.chance"), ("control", "absent")),
     ),
-    Figure(
-        section="attacks",
-        order=40,
-        key="after.half",
-        title="A further query attributed, knowing half",
-        reading="The same for somebody who knows half of their queries.",
-        before="before.half",
+    _figure(
+        "after.half",
+        "A further query attributed, knowing half",
+        "The same for somebody who knows half of their queries.",
         beside=(("chance", "after.half.chance"),),
     ),
-    Figure(
-        section="attacks",
-        order=40,
-        key="after.five_queries.novel",
-        title="One that has nothing in common with the five",
-        reading="The same for guesses that share no word with what is known.",
-        before="before.five_queries.novel",
+    _figure(
+        "after.five_queries.novel",
+        "One that has nothing in common with the five",
+        "The same for guesses that share no word with what is known.",
         beside=(("control", "absent.novel"),),
     ),
-    Figure(
-        section="attacks",
-        order=40,
-        key="excess",
-        title="Attribution excess",
-        reading="What it costs a person to be in the log: how much more often such a guess is right, with five known "
-        "queries and the group told, than on the same profile made without the person. Compare it with "
-        "the line below.",
+    _figure(
+        "excess",
+        "Attribution excess",
+        "What it costs a person to be in the log: how much more often such a guess is right, with five known queries "
+        "and the group told, than on the same profile made without the person. Compare it with the line below.",
         before="before.given",
         beside=(("chance", "excess.random"),),
         glance=Glance(
@@ -165,14 +135,23 @@ figures = (
             reading="A smaller attribution excess is safer: it is what a person's own rows add to a guess.",
         ),
     ),
-    Figure(
-        section="attacks",
-        order=40,
-        key="excess.random",
-        title="Attribution excess of a random guess",
-        reading="The same for a guess at random among the strings of the profile.",
+    _figure(
+        "excess.random",
+        "Attribution excess of a random guess",
+        "The same for a guess at random among the strings of the profile.",
     ),
 )
+weighed = tuple(rate.weighed for rate in GIVEN.values())
+_EXCESS, *_OTHERS = sentences(
+    "inference",
+    "Attribution excess {excess}: somebody who knows five queries of a person, and the person's group, names a further "
+    "one correctly that much more often than from the same profile without the person's rows.",
+    "With the person such a guess is right in {given} of cases, without in {absent}; a guess at random among the "
+    "strings of the profile gains {excess.random}.",
+    "Whoever has to find the group first is right in {after.five_queries} of cases, and in {after.five_queries.novel} "
+    "if the guess must have no word in common with what was known.",
+)
+findings = (replace(_EXCESS, headline=True), *_OTHERS)
 
 
 def measure(comparison: Comparison) -> Iterator[Score]:
@@ -180,8 +159,7 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     profiles = profiles_of(comparison)
     known = draw_known(profiles, comparison.seed, ATTACKED)
     yield Score("users", known.n, "users attacked")
-    if (most := bound(comparison.release)) is not None:
-        yield Score("bound", most, "%")
+    yield from bound(comparison.release)
     before = _before(comparison)
     dated = not profiles.days.is_empty()
     attack = Attack(profiles, known, comparison.seed, absent=True)
@@ -194,8 +172,8 @@ def measure(comparison: Comparison) -> Iterator[Score]:
         outcomes = after[prefix]
         yield from _successes(f"{prefix}after", outcomes)
         given, absent = (outcomes[place, FIVE, "all"] for place in ("given", "absent"))
-        rate = Rate.among(known.users["user"], given, absent, failed=known.groupless)
-        yield from rate.after(f"{prefix}given", _UNIT)
+        shares = Shares.among(known.users["user"], given, absent, failed=known.groupless)
+        yield from GIVEN[prefix].scores("after", shares)
         yield from _excess(prefix, outcomes)
 
 
@@ -207,14 +185,11 @@ def _before(comparison: Comparison) -> dict[str, list[Score]]:
         known = draw_known(alone, comparison.seed, ATTACKED)
         outcomes = Attack(alone, known, comparison.seed).outcomes(ADVERSARIES)
         # Nothing is left of a group without the person, so without them nobody would guess anything.
-        rates = {
-            prefix: Rate.among(known.users["user"], each["given", FIVE, "all"], np.zeros(known.n), known.groupless)
-            for prefix, each in outcomes.items()
-        }
-        return {
-            prefix: [*_successes(f"{prefix}before", each), *rates[prefix].before(f"{prefix}given", _UNIT)]
-            for prefix, each in outcomes.items()
-        }
+        scores = {}
+        for prefix, each in outcomes.items():
+            given = Shares.among(known.users["user"], each["given", FIVE, "all"], np.zeros(known.n), known.groupless)
+            scores[prefix] = [*_successes(f"{prefix}before", each), *GIVEN[prefix].scores("before", given)]
+        return scores
 
     return comparison.of_log((__name__, comparison.seed, language_in(comparison.release.params)), attack)
 
@@ -294,13 +269,13 @@ class Attack:
         rehearsal, models = tables["given"], []
         for fold in (0, 1):
             other = rehearsal.filter(pl.col("fold") != fold)
-            models.append(logistic.fit(_columns(other), other["theirs"].to_numpy().astype(float)))
+            models.append(learning.fit(_columns(other), other["theirs"].to_numpy().astype(float)))
         guesses: Outcomes = {}
         for name, table in tables.items():
             scores = np.zeros(table.height)
             for fold, model in enumerate(models):
                 here = (table["fold"] == fold).to_numpy()
-                scores[here] = logistic.weighed(_columns(table.filter(pl.col("fold") == fold)), model)
+                scores[here] = learning.weighed(_columns(table.filter(pl.col("fold") == fold)), model)
             judged = table.select("id", "theirs", "novel", "specific", pl.Series("score", np.round(scores, _DIGITS)))
             for kind, eligible in zip(KINDS, (pl.lit(True), pl.col("novel"), pl.col("specific")), strict=True):
                 guesses[name, key, kind] = self._by_user(judged.filter(eligible), first=True)

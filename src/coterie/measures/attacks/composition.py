@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 
 from coterie.core import randomness
 from coterie.core.log import Release
-from coterie.core.scores import Figure, Finding, Score, Weighed
+from coterie.core.scores import Score
 from coterie.errors import InputError
 from coterie.measures.attacks._profiles import (
     FIVE,
@@ -49,52 +49,45 @@ from coterie.measures.attacks._profiles import (
     profiles_of,
 )
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import Rate, Z
+from coterie.measures.rates import Rate, Shares, Z, figures_in, sentences
 
 needs = frozenset({"record", "text", "second"})
 ATTACKED = 1_000
 RARE = 0.02
+SINGLE = Rate(
+    "single",
+    unit="% of users",
+    risk="linkability",
+    attacker="somebody who has the second release as well finds one person alone in both groups",
+)
+_figure = figures_in("attacks", 60)
 figures = (
-    Figure(
-        section="attacks",
-        order=60,
-        key="released.single",
-        title="Two releases: groups that meet in one person",
-        reading="Users whose group in this release and whose group in the second one have nobody else in common.",
+    _figure(
+        "released.single",
+        "Two releases: groups that meet in one person",
+        "Users whose group in this release and whose group in the second one have nobody else in common.",
     ),
-    Figure(
-        section="attacks",
-        order=60,
-        key="both.theirs",
-        title="Two releases: strings in both that are the person's",
-        reading="Of the rare strings that stand in both profiles which somebody who knows five queries finds, those "
-        "that the person typed.",
+    _figure(
+        "both.theirs",
+        "Two releases: strings in both that are the person's",
+        "Of the rare strings that stand in both profiles which somebody who knows five queries finds, those that the "
+        "person typed.",
         before="before.theirs",
         beside=(("control", "one.theirs"),),
     ),
-    Figure(
-        section="attacks",
-        order=60,
-        key="excess",
-        title="Two releases: more than one alone gives away",
-        reading="How much higher that share is than with one release alone.",
+    _figure(
+        "excess",
+        "Two releases: more than one alone gives away",
+        "How much higher that share is than with one release alone.",
     ),
 )
-weighed = (
-    Weighed(
-        risk="linkability",
-        rate="single",
-        attacker="somebody who has the second release as well finds one person alone in both groups",
-    ),
-)
-findings = (
-    Finding(
-        risk="linkability",
-        text="Together with the second release, {released.single} of users are the only person whom their two groups "
-        "have in common, and of the rare strings that both profiles have {both.theirs} are that person's; with one "
-        "release alone {one.theirs}.",
-        options="--record DIR --second OUT --second-record DIR",
-    ),
+weighed = (SINGLE.weighed,)
+findings = sentences(
+    "linkability",
+    "Together with the second release, {released.single} of users are the only person whom their two groups have in "
+    "common, and of the rare strings that both profiles have {both.theirs} are that person's; with one release alone "
+    "{one.theirs}.",
+    options="--record DIR --second OUT --second-record DIR",
 )
 
 
@@ -118,7 +111,7 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     everybody = profiles.typed.select(person="user").unique().join(alone, on="person", how="left")
     there = pl.col("success").is_not_null()
     targets = everybody.with_columns(n=pl.lit(1), released=there, control=pl.lit(0.0))
-    yield from Rate.of(targets).after("single", "% of users")
+    yield from SINGLE.scores("after", Shares.of(targets))
     yield Score("before.theirs", 100.0, "% of strings")
     both = replace(profiles, members=profiles.members.join(meeting, on="user", how="semi"))
     known = draw_known(both, comparison.seed, ATTACKED)
@@ -127,7 +120,8 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     together, one, control = attack.together(), attack.one(), attack.control(comparison.seed)
     yield Score("both.strings", float(together.strings.mean()) if known.n else None, "strings per user")
     yield from _ratio("both.theirs", together.theirs, together.strings)
-    yield from _ratio("both.read", together.theirs, attack.unknown(), "% of queries")
+    unknown = (known.users["distinct"] - known.users[FIVE]).to_numpy().astype(np.float64)
+    yield from _ratio("both.read", together.theirs, unknown, "% of queries")
     yield from _ratio("one.theirs", one.theirs, one.strings)
     yield from _ratio("control.theirs", control.theirs, control.strings)
     yield from _difference("excess", together, one)
@@ -198,10 +192,6 @@ class _Attack:
         steps = 1 + (drawn % np.uint64(max(1, groups - 1))).astype(np.int64)
         others = (self.found[1] + steps) % groups
         return self._judged(self._held(0).join(self._held(1, others), on=["id", "item"], how="semi"))
-
-    def unknown(self) -> NDArray[np.float64]:
-        """How many queries of each user are not known."""
-        return (self.known.users["distinct"] - self.known.users[FIVE]).to_numpy().astype(np.float64)
 
     def _held(self, release: int, groups: NDArray[np.int64] | None = None) -> pl.DataFrame:
         """id, item: the rare strings of the profiles that were found, or of those of `groups`, but for hints."""

@@ -20,28 +20,25 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from coterie.core.scores import Figure, Finding, Score
+from coterie.core.scores import Finding, Score
 from coterie.measures.attacks._profiles import Profiles, having, parts_of, profiles_of
 from coterie.measures.comparison import Comparison
+from coterie.measures.rates import figures_in
 
 needs = frozenset({"record", "text"})
+_figure = figures_in("attacks", 50)
 figures = (
-    Figure(
-        section="attacks",
-        order=50,
-        key="largest.median",
-        title="Largest contributor of a profile, median",
-        reading="The share of a profile that comes from one member of its group. Lower is safer; one in k is "
-        "the least.",
+    _figure(
+        "largest.median",
+        "Largest contributor of a profile, median",
+        "The share of a profile that comes from one member of its group. Lower is safer; one in k is the least.",
         before="before.largest.median",
     ),
-    Figure(section="attacks", order=50, key="largest.max", title="Largest contributor of a profile, at most"),
-    Figure(
-        section="attacks",
-        order=50,
-        key="alone",
-        title="Rows of profiles that only one member typed",
-        reading="No other member of the group is behind such a row, so whoever can tell whose it is learns it.",
+    _figure("largest.max", "Largest contributor of a profile, at most"),
+    _figure(
+        "alone",
+        "Rows of profiles that only one member typed",
+        "No other member of the group is behind such a row, so whoever can tell whose it is learns it.",
         before="before.alone",
     ),
 )

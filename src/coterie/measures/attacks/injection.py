@@ -31,18 +31,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from coterie.core import randomness, registry
 from coterie.core.log import Log
 from coterie.core.plan import Draft, learn, spends
 from coterie.core.run import Run
-from coterie.core.scores import Figure, Finding, Score
+from coterie.core.scores import Finding, Score
 from coterie.engines.local import Local
 from coterie.errors import CoterieError, NotApplicableError
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import mean
+from coterie.measures.rates import figures_in, mean
+from coterie.measures.subjects import drawn
 
 needs = frozenset({"text"})
 by_name_only = True
@@ -50,25 +50,22 @@ USERS = 300
 TARGETS = 20
 _KNOWN = 5
 _AWAY = "\0planted"  # no id of a log holds this character, so no account of a person is taken over
+_figure = figures_in("attacks", 80)
 figures = (
-    Figure(
-        section="attacks",
-        order=80,
-        key="isolated",
-        title="Isolated by k - 1 planted accounts",
-        reading="Targets who share a profile with nobody but accounts of an adversary who knows five of their queries.",
+    _figure(
+        "isolated",
+        "Isolated by k - 1 planted accounts",
+        "Targets who share a profile with nobody but accounts of an adversary who knows five of their queries.",
         before="before.isolated",
     ),
-    Figure(
-        section="attacks",
-        order=80,
-        key="detected",
-        title="Queries of one person detected by k - 1 planted accounts",
-        reading="Strings that one user alone typed, and that appear once the adversary types them too.",
+    _figure(
+        "detected",
+        "Queries of one person detected by k - 1 planted accounts",
+        "Strings that one user alone typed, and that appear once the adversary types them too.",
         before="before.detected",
         beside=(("control", "false_alarms"),),
     ),
-    Figure(section="attacks", order=80, key="false_alarms", title="Strings that nobody typed, and that appear"),
+    _figure("false_alarms", "Strings that nobody typed, and that appear"),
 )
 findings = (
     Finding(
@@ -252,8 +249,7 @@ def _oracle(trial: _Trial) -> Iterator[Score]:
     shape = trial.log.shape
     pairs = trial.log.frame.select(user=pl.col(shape.subject), item=pl.col(shape.item)).drop_nulls().unique().collect()
     single = pairs.group_by("item").len("users").filter(pl.col("users") == 1)["item"].sort()
-    order = np.argsort(randomness.keys(trial.seed, "injection strings", single), kind="stable")[:TARGETS]
-    targets = single[np.sort(order)]
+    targets = drawn(single, TARGETS, trial.seed, "injection strings")
     if targets.is_empty():
         raise NotApplicableError("There is no query that one user alone typed, so there is nothing to detect.")
     nobody = _unheard(targets, pairs["item"], trial.seed)

@@ -22,76 +22,61 @@ release at random. `before`, `after` and `released` are explained in measures/ra
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 import polars as pl
 
 from coterie.core import randomness
-from coterie.core.scores import Figure, Finding, Score, Weighed
+from coterie.core.scores import Score
 from coterie.core.shapes import sum_in_order
 from coterie.errors import NotApplicableError
 from coterie.measures.attacks import bound
 from coterie.measures.comparison import Comparison
-from coterie.measures.documents import DOC, TERM, WEIGHT, DocumentVectors, concepts_of, vectors_of
-from coterie.measures.rates import Rate, mean
+from coterie.measures.rates import CHANCE, Rate, Shares, figures_in, mean, sentences
+from coterie.measures.subjects import DOC, TERM, WEIGHT, DocumentVectors, concepts_of, vectors_of
 
 needs = frozenset({"record"})
 ATTACKED = 1_000
 _UNIT = "% of documents"
 KNOWLEDGE: Mapping[str, int] = {"one_term": 1, "three_terms": 3, "ten_terms": 10}
+_rate = partial(Rate, unit=_UNIT, beside=(CHANCE,))
+THREE = _rate(
+    "three_terms",
+    "Documents found by three terms",
+    "Documents whose name somebody finds in the release who knows three of their terms, drawn at random. In brackets "
+    "the 95% interval. It is bounded by one in k.",
+)
+TEN = _rate(
+    "ten_terms",
+    "Documents found by ten terms",
+    "The same for ten.",
+    attacker="somebody who knows ten terms of a document finds its name",
+    control="a name of the release at random",
+    bound="bound",
+    shape="TERMS",
+)
+_figure = figures_in("attacks", 15)
 figures = (
-    Figure(
-        section="attacks",
-        order=15,
-        key="after.three_terms",
-        title="Documents found by three terms",
-        reading="Documents whose name somebody finds in the release who knows three of their terms, drawn at random. "
-        "In brackets the 95% interval. It is bounded by one in k.",
-        before="before.three_terms",
-        beside=(("chance", "released.three_terms.control"),),
-    ),
-    Figure(
-        section="attacks",
-        order=15,
-        key="after.ten_terms",
-        title="Documents found by ten terms",
-        reading="The same for ten.",
-        before="before.ten_terms",
-        beside=(("chance", "released.ten_terms.control"),),
-    ),
-    Figure(
-        section="attacks",
-        order=15,
-        key="telling.three_terms",
-        title="A further, telling term guessed",
-        reading="The same adversary takes the vector that fits best and guesses the term which is most usual in "
-        "it compared with all others: documents that really have it. No promise bounds this.",
+    THREE.figure(15),
+    TEN.figure(15),
+    _figure(
+        "telling.three_terms",
+        "A further, telling term guessed",
+        "The same adversary takes the vector that fits best and guesses the term which is most usual in it compared "
+        "with all others: documents that really have it. No promise bounds this.",
         beside=(("chance", "telling.three_terms.chance"),),
     ),
-    Figure(
-        section="attacks",
-        order=15,
-        key="telling.three_terms.chance",
-        title="The same without knowing any term",
-        reading="How many documents have the guessed term, on average.",
+    _figure(
+        "telling.three_terms.chance",
+        "The same without knowing any term",
+        "How many documents have the guessed term, on average.",
     ),
 )
-weighed = (
-    Weighed(
-        risk="singling out",
-        shape="TERMS",
-        rate="ten_terms",
-        attacker="somebody who knows ten terms of a document finds its name",
-        control="a name of the release at random",
-        bound="bound",
-    ),
-)
-findings = (
-    Finding(
-        risk="inference",
-        text="Somebody who knows three terms of a document guesses a further, telling one, and is right in "
-        "{telling.three_terms} of cases; {telling.three_terms.chance} of documents have such a term.",
-        options="--record DIR",
-    ),
+weighed = (TEN.weighed,)
+findings = sentences(
+    "inference",
+    "Somebody who knows three terms of a document guesses a further, telling one, and is right in "
+    "{telling.three_terms} of cases; {telling.three_terms.chance} of documents have such a term.",
 )
 
 
@@ -106,8 +91,7 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     raw = vectors.before.rename({DOC: "vector"})
     has = _standing(vectors)
     n_documents = vectors.members.height
-    if (most := bound(comparison.release)) is not None:
-        yield Score("bound", most, _UNIT)
+    yield from bound(comparison.release, _UNIT)
     for key, known in _known(vectors.before, comparison.seed):
         n = known[DOC].n_unique()
         yield Score(f"documents.{key}", n, "documents attacked")
@@ -120,14 +104,14 @@ def measure(comparison: Comparison) -> Iterator[Score]:
         at_random = pl.DataFrame(
             {"person": own[DOC], "n": 1, "released": True, "control": 1 / vectors.before[DOC].n_unique()}
         )
-        yield from Rate.of(at_random.with_columns(success=surely)).before(key, _UNIT)
+        yield from _rate(key).scores("before", Shares.of(at_random.with_columns(success=surely)))
         best = _best(known.join(has, on=[DOC, TERM]), released.select("vector", standing=TERM))
         found = _found(own, best, names, size.height).join(size, on="vector", how="left", maintain_order="left")
         targets = found.select(
             person=DOC, n=pl.lit(1), released=pl.col("vector").is_not_null(),
             success=pl.col("found") / pl.col("names").fill_null(1), control=pl.lit(1 / names.height),
         )  # fmt: skip
-        yield from Rate.of(targets).after(key, _UNIT)
+        yield from _rate(key).scores("after", Shares.of(targets))
         yield Score(f"vector.{key}", 100 * float(found["found"].sum()) / n, _UNIT)
         yield from _guesses(key, own, best, released, known, has, n_documents)
 

@@ -22,17 +22,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from coterie.core import randomness
-from coterie.core.scores import Figure, Finding, Score, Weighed
+from coterie.core.scores import Figure, Score
 from coterie.measures.attacks import bound
-from coterie.measures.attacks._clues import Clues, starts
+from coterie.measures.attacks._profiles import Clues, starts
 from coterie.measures.comparison import Comparison, everybody
-from coterie.measures.rates import Rate
+from coterie.measures.rates import CONTROL, Rate, Shares, figures_in, sentences
+from coterie.measures.subjects import drawn
 from coterie.text.language import ENGLISH, Language, language, language_in
 
 _ENGLISH = language(ENGLISH)
@@ -40,57 +42,34 @@ needs = frozenset({"record", "text"})
 effort = 3
 ATTACKED = 1_000
 _UNIT = "% of users"
+_rate = partial(Rate, unit=_UNIT, beside=(("chance", "after.chance"), CONTROL))
+RATES = (
+    _rate(
+        "one_query",
+        "Found by one query",
+        "Users whose name somebody finds in the release who knows one of their queries, drawn at random. In brackets "
+        "the 95% interval. Lower is safer.",
+    ),
+    _rate("two_queries", "Found by two queries", "The same for somebody who knows two of their queries."),
+    _rate("five_queries", "Found by five queries", "The same for five."),
+    _rate(
+        "half",
+        "Found by half of their queries",
+        "The same for a random half of all their queries.",
+        attacker="somebody who knows half of a person's queries finds the person's name",
+        control="what is known of another person",
+        bound="bound",
+        names="after.names",
+    ),
+)
 KNOWLEDGE: Mapping[str, int | None] = {"one_query": 1, "two_queries": 2, "five_queries": 5, "half": None}
 figures = (
-    Figure(
-        section="attacks",
-        order=10,
-        expected=True,
-        key="after.one_query",
-        title="Found by one query",
-        reading="Users whose name somebody finds in the release who knows one of their queries, drawn at random. In "
-        "brackets the 95% interval. Lower is safer.",
-        before="before.one_query",
-        beside=(("chance", "after.chance"), ("control", "released.one_query.control")),
-    ),
-    Figure(
-        section="attacks",
-        order=10,
-        expected=True,
-        key="after.two_queries",
-        title="Found by two queries",
-        reading="The same for somebody who knows two of their queries.",
-        before="before.two_queries",
-        beside=(("chance", "after.chance"), ("control", "released.two_queries.control")),
-    ),
-    Figure(
-        section="attacks",
-        order=10,
-        expected=True,
-        key="after.five_queries",
-        title="Found by five queries",
-        reading="The same for five.",
-        before="before.five_queries",
-        beside=(("chance", "after.chance"), ("control", "released.five_queries.control")),
-    ),
-    Figure(
-        section="attacks",
-        order=10,
-        expected=True,
-        key="after.half",
-        title="Found by half of their queries",
-        reading="The same for a random half of all their queries.",
-        before="before.half",
-        beside=(("chance", "after.chance"), ("control", "released.half.control")),
-    ),
-    Figure(
-        section="attacks",
-        order=10,
-        expected=True,
-        key="bound",
-        title="Promised: found at most",
-        reading="One in k, where the release promises that k users share each profile: even somebody who knows "
-        "everything about a person can only guess among the k.",
+    *(rate.figure(10, expected=True) for rate in RATES),
+    figures_in("attacks", 10, expected=True)(
+        "bound",
+        "Promised: found at most",
+        "One in k, where the release promises that k users share each profile: even somebody who knows everything "
+        "about a person can only guess among the k.",
     ),
     Figure(
         section="notes",
@@ -99,29 +78,13 @@ figures = (
         if_zero="Nobody can be found by name: no row of the release carries one.",
     ),
 )
-weighed = (
-    Weighed(
-        risk="singling out",
-        rate="half",
-        attacker="somebody who knows half of a person's queries finds the person's name",
-        control="what is known of another person",
-        bound="bound",
-        names="after.names",
-    ),
-)
-findings = (
-    Finding(
-        risk="singling out",
-        text="Somebody who knows half of a person's queries finds the person's name in {after.half} of cases; in the "
-        "original under other names in {before.half}.",
-        options="--record DIR",
-    ),
-    Finding(
-        risk="singling out",
-        text="That is bounded by 1/k = {bound} by construction, because the names of a group have the same profile: "
-        "the figure says nothing about what can be learnt from the profile.",
-        options="--record DIR",
-    ),
+weighed = (RATES[-1].weighed,)
+findings = sentences(
+    "singling out",
+    "Somebody who knows half of a person's queries finds the person's name in {after.half} of cases; in the original "
+    "under other names in {before.half}.",
+    "That is bounded by 1/k = {bound} by construction, because the names of a group have the same profile: the figure "
+    "says nothing about what can be learnt from the profile.",
 )
 
 
@@ -129,35 +92,32 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     """The share of users found for each knowledge, in the original and in the release."""
     original, released = comparison.pairs_before, comparison.pairs_after
     people, names = everybody(original), everybody(released)
-    users = _sample(people, comparison.seed)
+    users = drawn(people["subject"], ATTACKED, comparison.seed, "linkage users").to_frame()
     known = draw(original, users, comparison.seed)
     n, spoken = known["user"].n_unique(), language_in(comparison.release.params)
     yield Score("users", n, "users attacked")
-    if (most := bound(comparison.release)) is not None:
-        yield Score("bound", most, "% of users")
+    yield from bound(comparison.release, "% of users")
     themselves = people.select(original="subject", released="subject")
     key = (__name__, comparison.seed, spoken, n)
     before = comparison.of_log(key, lambda: attack(known, original, themselves, spoken))
-    for name, rate in _rates(before).items():
-        yield from rate.before(name, _UNIT)
+    for rate in RATES:
+        yield from rate.scores("before", _shares(before, rate.name))
     yield Score("after.names", names.height, "names")
     if names.is_empty():
         yield from (Score(f"after.{key}", None, "does not apply: no names") for key in KNOWLEDGE)
         return
     after = attack(known, released, comparison.names, spoken)
     there = comparison.names.join(names, left_on="released", right_on="subject", how="semi")
-    for name, rate in _rates(after, there["original"]).items():
-        yield from rate.after(name, _UNIT)
+    for rate in RATES:
+        yield from rate.scores("after", _shares(after, rate.name, there["original"]))
     yield Score("after.chance", _chance(known, names, comparison.names), _UNIT)
 
 
-def _rates(successes: pl.DataFrame, released: pl.Series | None = None) -> dict[str, Rate]:
-    """The rate for each knowledge; each person is one target. `released`: who has a name, if not everybody has."""
+def _shares(successes: pl.DataFrame, key: str, released: pl.Series | None = None) -> Shares:
+    """Successes with one knowledge; each person is one target. `released`: who has a name, if not everybody has."""
     there = pl.lit(True) if released is None else pl.col("user").is_in(released.unique().implode())
-    targets = successes.with_columns(person="user", n=pl.lit(1), released=there)
-    return {
-        key: Rate.of(targets.with_columns(success=pl.col(key), control=pl.col(f"{key}.control"))) for key in KNOWLEDGE
-    }
+    success = {"success": pl.col(key), "control": pl.col(f"{key}.control")}
+    return Shares.of(successes.select(person="user", n=pl.lit(1), released=there, **success))
 
 
 def _chance(known: pl.DataFrame, released: pl.DataFrame, names: pl.DataFrame) -> float | None:
@@ -165,11 +125,6 @@ def _chance(known: pl.DataFrame, released: pl.DataFrame, names: pl.DataFrame) ->
     users, every = known.select(original="user").unique(), released.select(released="subject")
     own = names.unique().join(users, on="original", how="semi").join(every, on="released", how="semi").height
     return 100 * own / users.height / every.height if users.height else None
-
-
-def _sample(people: pl.DataFrame, seed: int) -> pl.DataFrame:
-    drawn = np.argsort(randomness.keys(seed, "linkage users", people["subject"]), kind="stable")[:ATTACKED]
-    return people[np.sort(drawn)]
 
 
 def draw(profiles: pl.DataFrame, users: pl.DataFrame, seed: int) -> pl.DataFrame:

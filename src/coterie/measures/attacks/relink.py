@@ -1,11 +1,11 @@
 """Relink: somebody puts the days, sessions or rows of a person together again, because they are about the same things.
 
 A release with a fresh name for each day, session or few searches of a person, or with no names at all, keeps apart what
-a person asked. The adversary takes one unit (what stands under one name, or a row without one; `measures/units.py`) and
-looks for another one of the same person in which something new is to be read: a query that the first one lacks.
+a person asked. The adversary takes one unit (what stands under one name, or a row without one; `measures/subjects.py`)
+and looks for another one of the same person in which something new is to be read: a query that the first one lacks.
 
     1. Candidates: of all such units of a pool of people the 50 with the most similar words and clicked hosts, by the
-       cosine of TF-IDF weights (`measures/tfidf.py`).
+       cosine of TF-IDF weights (`measures/learning.py`).
     2. A logistic model ranks them by the cosines of words, hosts and runs of four letters, by the days between them, if
        the release has times, and by the numbers of their queries. It was fitted in the same way on people who are not
        in the pool: whoever attacks may rehearse on those whose answers are known.
@@ -31,7 +31,7 @@ together.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -39,13 +39,13 @@ import polars as pl
 
 from coterie.core import randomness
 from coterie.core.arrays import Floats, Ints, offsets
-from coterie.core.scores import Figure, Finding, Score, Weighed
+from coterie.core.scores import Score
 from coterie.errors import NotApplicableError
-from coterie.measures import logistic
+from coterie.measures import learning
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import Rate, mean
-from coterie.measures.tfidf import Terms, Vectors
-from coterie.measures.units import NOUNS, PERSON, units_of
+from coterie.measures.learning import Terms, Vectors
+from coterie.measures.rates import CHANCE, OF_RELEASED, Rate, Shares, mean, sentences
+from coterie.measures.subjects import NOUNS, PERSON, units_of
 from coterie.text.hosts import host_of
 from coterie.text.language import Language, language_in
 
@@ -61,36 +61,26 @@ CANDIDATES = 50
 LETTERS = 4
 _DIGITS = 9
 _NO_DAY = -(2**31)
-figures = (
-    Figure(
-        section="attacks",
-        order=70,
-        key="after.hit",
-        title="Days, sessions or rows put together again",
-        reading="Units (what stands under one name, or a row without one) for which somebody picks another one of the "
-        "same person, with something new to read in it, by words, clicked hosts and letters. In brackets the 95% "
-        "interval over people. Lower is safer.",
-        before="before.hit",
-        beside=(("of what was released", "released.hit"), ("chance", "released.hit.control")),
-    ),
+_HIT = Rate(
+    "hit",
+    "Days, sessions or rows put together again",
+    "Units (what stands under one name, or a row without one) for which somebody picks another one of the same person, "
+    "with something new to read in it, by words, clicked hosts and letters. In brackets the 95% interval over people. "
+    "Lower is safer.",
+    unit="",
+    beside=(OF_RELEASED, CHANCE),
+    risk="linkability",
+    attacker="somebody who compares what is linked in the release picks another piece of the same person, with "
+    "something new in it",
+    control="a pick at random",
 )
-weighed = (
-    Weighed(
-        risk="linkability",
-        rate="hit",
-        attacker="somebody who compares what is linked in the release picks another piece of the same person, with "
-        "something new in it",
-        control="a pick at random",
-    ),
-)
-findings = (
-    Finding(
-        risk="linkability",
-        text="Somebody who compares what is linked in the release picks another piece of the same person, with "
-        "something new in it, in {after.hit} of cases among {after.people}; of what was released in {released.hit}, "
-        "by chance in {released.hit.control}, in the original cut in the same way in {before.hit}.",
-        options="--record DIR",
-    ),
+figures = (_HIT.figure(70),)
+weighed = (_HIT.weighed,)
+findings = sentences(
+    "linkability",
+    "Somebody who compares what is linked in the release picks another piece of the same person, with something new in "
+    "it, in {after.hit} of cases among {after.people}; of what was released in {released.hit}, by chance in "
+    "{released.hit.control}, in the original cut in the same way in {before.hit}.",
 )
 
 
@@ -126,15 +116,14 @@ def _scores(
     yield Score(f"{moment}.people", main, "people")
     yield Score(f"{moment}.units", int(crowd.until[main]), noun)
     yield Score(f"{moment}.attacked", attack.hit.size, noun)
-    rate = attack.rate(drawn.attacked[drawn.attacked < main])
-    yield from (rate.before if moment == "before" else rate.after)("hit", unit)
+    yield from replace(_HIT, unit=unit).scores(moment, attack.shares(drawn.attacked[drawn.attacked < main]))
     read = attack.read[attack.hit > 0]
     yield Score(f"{moment}.read", float(read.mean()) if read.size else None, "queries")
     for size in POOLS:
         if size <= crowd.pool:
             hits = attack if size == main else crowd.attack(size, max(1, main // size), model)
             among = drawn.attacked[drawn.attacked < max(size, main // size * size)]
-            yield from mean(f"{moment}.among_{size}", hits.rate(among).every, unit)
+            yield from mean(f"{moment}.among_{size}", hits.shares(among).every, unit)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -171,9 +160,9 @@ class Attack:
     read: Floats
     """How many queries of the guess are new."""
 
-    def rate(self, people: Ints) -> Rate:
-        """The rate over these people, of whom those without attacked units failed."""
-        return Rate.among(self.person, self.hit, self.chance, failed=np.setdiff1d(people, self.person))
+    def shares(self, people: Ints) -> Shares:
+        """Successes over these people, of whom those without attacked units failed."""
+        return Shares.among(self.person, self.hit, self.chance, failed=np.setdiff1d(people, self.person))
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -237,7 +226,7 @@ class Crowd:
     def _attack(self, first: int, last: int, most: int, model: Floats) -> Attack:
         attacked = self._attacked(first, last)[:most]
         left, right, chance = self._candidates(attacked, first, last)
-        score = np.round(logistic.weighed(self._features(attacked[left], right), model), _DIGITS)
+        score = np.round(learning.weighed(self._features(attacked[left], right), model), _DIGITS)
         hit, read = np.zeros(attacked.size), np.zeros(attacked.size)
         where = offsets(np.bincount(left, minlength=attacked.size))
         for place, unit in enumerate(attacked):
@@ -260,7 +249,7 @@ class Crowd:
             plain = np.zeros(columns.shape[0])
             plain[1:4] = 1.0
             return plain
-        return logistic.fit(columns, same)
+        return learning.fit(columns, same)
 
     def _attacked(self, first: int, last: int) -> Ints:
         """Units of people who have several, one of each person first."""

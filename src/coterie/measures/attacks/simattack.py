@@ -30,76 +30,58 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import polars as pl
 
 from coterie.core import randomness
-from coterie.core.scores import Figure, Score, Weighed
+from coterie.core.scores import Score
 from coterie.core.split import in_time
 from coterie.measures.attacks import bound
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import Rate
+from coterie.measures.rates import Rate, Shares, figures_in
 from coterie.text.language import language_in
 
 needs = frozenset({"record", "text"})
 effort = 2
-figures = (
-    Figure(
-        section="attacks",
-        order=20,
-        expected=True,
-        key="after.profiles.precision",
-        title="SimAttack on profiles: guesses that are right",
-        reading="Somebody who knows the earlier searches of the most active users guesses to whom the later ones under "
-        "one name belong. For releases with names.",
-        before="before.profiles.precision",
-    ),
-    Figure(
-        section="attacks",
-        order=20,
-        expected=True,
-        key="after.profiles.recall",
-        title="SimAttack on profiles: linked",
-        reading="The same as a share of all profiles, also those without a guess.",
-        before="before.profiles.recall",
-        beside=(("of what was released", "released.profiles.recall"), ("control", "released.profiles.recall.control")),
-    ),
-    Figure(
-        section="attacks",
-        order=20,
-        expected=True,
-        key="after.queries.precision",
-        title="SimAttack on queries: guesses that are right",
-        reading="The same adversary guesses for each later query who typed it. For releases without names.",
-        before="before.queries.precision",
-    ),
-    Figure(
-        section="attacks",
-        order=20,
-        expected=True,
-        key="after.queries.recall",
-        title="SimAttack on queries: linked",
-        reading="The same as a share of all queries, also those without a guess.",
-        before="before.queries.recall",
-        beside=(("of what was released", "released.queries.recall"), ("control", "released.queries.recall.control")),
-    ),
-)
-weighed = (
-    Weighed(
-        risk="linkability",
-        rate="profiles.recall",
+_rate = partial(Rate, risk="linkability")
+RATES = {
+    "profiles": _rate(
+        "profiles.recall",
+        "SimAttack on profiles: linked",
+        "The same as a share of all profiles, also those without a guess.",
+        unit="% of profiles",
         attacker="somebody who knows the earlier searches of active users tells which later profile is whose",
         control="what another user searched",
         bound="bound",
     ),
-    Weighed(
-        risk="linkability",
-        rate="queries.recall",
+    "queries": _rate(
+        "queries.recall",
+        "SimAttack on queries: linked",
+        "The same as a share of all queries, also those without a guess.",
+        unit="% of queries",
         attacker="somebody who knows the earlier searches of active users tells who typed a later one, new to them",
         control="what another user searched",
     ),
+}
+_figure = figures_in("attacks", 20, expected=True)
+figures = (
+    _figure(
+        "after.profiles.precision",
+        "SimAttack on profiles: guesses that are right",
+        "Somebody who knows the earlier searches of the most active users guesses to whom the later ones under one "
+        "name belong. For releases with names.",
+    ),
+    RATES["profiles"].figure(20, expected=True),
+    _figure(
+        "after.queries.precision",
+        "SimAttack on queries: guesses that are right",
+        "The same adversary guesses for each later query who typed it. For releases without names.",
+    ),
+    RATES["queries"].figure(20, expected=True),
 )
+weighed = tuple(rate.weighed for rate in RATES.values())
 ALPHA = 0.6
 USERS = 200
 TARGETS = 2_000
@@ -133,8 +115,7 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     late = _drawn_rows(own.join(early, on=["subject", "item"], how="anti"), seed)
     people = users.select(user="subject").sort("user")
     yield Score("users", users.height, "users known")
-    if (most := bound(comparison.release)) is not None:
-        yield Score("bound", most, "%")
+    yield from bound(comparison.release)
 
     def before() -> list[Score]:
         same = users.select(original="subject", released="subject")
@@ -175,8 +156,7 @@ def _scores(moment: str, known: pl.DataFrame, targets: Targets, kind: str, drawn
     absent = drawn.group_by(person="user").len("n").join(there, on="person", how="left")
     absent = absent.with_columns(n=pl.col("n").cast(pl.Int64) - pl.col("there").fill_null(0).cast(pl.Int64))
     missing = absent.filter(pl.col("n") > 0).select("person", "n", released=pl.lit(False))
-    rate = Rate.of(pl.concat([found, missing], how="diagonal"))
-    yield from (rate.before if moment == "before" else rate.after)(f"{kind}.recall", f"% of {kind}")
+    yield from RATES[kind].scores(moment, Shares.of(pl.concat([found, missing], how="diagonal")))
 
 
 # --- what is attacked ----------------------------------------------------------------------------

@@ -27,12 +27,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from coterie.core import randomness
-from coterie.core.scores import Figure, Finding, Score, Weighed
+from coterie.core.scores import Score
 from coterie.core.shapes import VISITS
-from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import Rate, mean
+from coterie.measures.rates import CHANCE, OF_RELEASED, Rate, Shares, figures_in, mean, sentences
+from coterie.measures.subjects import drawn, first_drawn
 from coterie.text.agents import parse_agents
 
 needs = frozenset({"record"})
@@ -40,51 +39,33 @@ ATTACKED = 1_000
 _UNIT = "% of visitors"
 MASKED_BITS = {4: 12, 6: 84}
 """Bits of an address that masking takes away, by its version: what anonip does unless told otherwise."""
+GUESSED = Rate(
+    "guessed",
+    "Found by two pages and the day",
+    "The same where somebody picks one of the names that fit.",
+    unit=_UNIT,
+    beside=(OF_RELEASED, CHANCE),
+    attacker="somebody who knows two pages of a visitor and the day picks one of the names that fit, and is right",
+    control="a name of the release at random",
+    shape="VISITS",
+    names="after.names",
+)
+_figure = figures_in("attacks", 35)
 figures = (
-    Figure(
-        section="attacks",
-        order=35,
-        key="after.singled_out",
-        title="Singled out by two pages and the day",
-        reading="Visitors for whom somebody who knows two of their pages and the day finds one name that fits, and it "
-        "is theirs. In brackets the 95% interval. Lower is safer.",
-        before="before.singled_out",
+    _figure(
+        "after.singled_out",
+        "Singled out by two pages and the day",
+        "Visitors for whom somebody who knows two of their pages and the day finds one name that fits, and it is "
+        "theirs. In brackets the 95% interval. Lower is safer.",
     ),
-    Figure(
-        section="attacks",
-        order=35,
-        key="after.guessed",
-        title="Found by two pages and the day",
-        reading="The same where somebody picks one of the names that fit.",
-        before="before.guessed",
-        beside=(("of what was released", "released.guessed"), ("chance", "released.guessed.control")),
-    ),
-    Figure(
-        section="attacks",
-        order=35,
-        key="after.pages",
-        title="Further pages then read",
-        reading="Other pages of such a visitor that stand under the name, mean.",
-        before="before.pages",
-    ),
+    GUESSED.figure(35),
+    _figure("after.pages", "Further pages then read", "Other pages of such a visitor that stand under the name, mean."),
 )
-weighed = (
-    Weighed(
-        risk="singling out",
-        shape="VISITS",
-        rate="guessed",
-        attacker="somebody who knows two pages of a visitor and the day picks one of the names that fit, and is right",
-        control="a name of the release at random",
-        names="after.names",
-    ),
-)
-findings = (
-    Finding(
-        risk="singling out",
-        text="Somebody who knows two pages that a visitor asked for on one day finds a single name that fits, and it "
-        "is theirs, for {after.singled_out} of visitors; in the log itself for {before.singled_out}.",
-        options="--record DIR",
-    ),
+weighed = (GUESSED.weighed,)
+findings = sentences(
+    "singling out",
+    "Somebody who knows two pages that a visitor asked for on one day finds a single name that fits, and it is theirs, "
+    "for {after.singled_out} of visitors; in the log itself for {before.singled_out}.",
 )
 _OF_URL = r"^(?:[a-zA-Z][a-zA-Z0-9+.-]*://)?[^/]*(/.*)$"
 _DEEPEST = 32  # segments of the longest beginning of a path
@@ -93,10 +74,7 @@ _ANY_DAY = -(2**31)
 
 def measure(comparison: Comparison) -> Iterator[Score]:
     """How many visitors are singled out in the original, in a masked copy of it, and in the release."""
-    if comparison.log.shape is not VISITS:
-        raise NotApplicableError(
-            f"It is about pages that visitors of a website read, and this log is {comparison.log.shape.name}."
-        )
+    comparison.require_shape(VISITS, "It is about pages that visitors of a website read")
     visits = _visits(comparison)
     clues = known(visits, comparison.seed)
     yield Score("visitors", clues.height, "visitors attacked")
@@ -117,13 +95,11 @@ def _scores(
     targets = attacked.select(
         person="visitor", n=pl.lit(1), success="guessed", control="chance", released=pl.col("chance") > 0
     )
-    rate = Rate.of(targets)
-    if moment == "after":
-        yield from rate.after("guessed", _UNIT)
-    elif moment == "before":
-        yield from rate.before("guessed", _UNIT)
+    found = Shares.of(targets)
+    if moment == "masked":
+        yield from mean(f"{moment}.guessed", found.every, _UNIT)
     else:
-        yield from mean(f"{moment}.guessed", rate.every, _UNIT)
+        yield from GUESSED.scores(moment, found)
     yield from mean(f"{moment}.singled_out", attacked["singled_out"].cast(pl.Float64).to_numpy(), _UNIT)
     yield Score(f"{moment}.pages", alone["read"].cast(pl.Float64).mean() if alone.height else None, "pages")  # type: ignore[arg-type]
 
@@ -150,21 +126,12 @@ def known(visits: pl.DataFrame, seed: int) -> pl.DataFrame:
     people = visits.filter(pl.col("day") != _ANY_DAY).join(robots, on="agent", how="anti")
     people = people.join(visits.join(robots, on="agent", how="semi"), on="visitor", how="anti")
     read = people.select("visitor", "day", "page").unique().filter(pl.len().over("visitor", "day") > 1)
-    visitors = read.select("visitor").unique().sort("visitor")
-    drawn = np.argsort(randomness.keys(seed, "visitors of two pages", visitors["visitor"]), kind="stable")[:ATTACKED]
-    read = read.join(visitors[np.sort(drawn)], on="visitor")
-    days = _first_drawn(read.select("visitor", "day").unique(), ["visitor"], "the day of two pages", seed)
+    visitors = drawn(read["visitor"].unique().sort(), ATTACKED, seed, "visitors of two pages")
+    read = read.join(visitors.to_frame(), on="visitor")
+    days = first_drawn(read.select("visitor", "day").unique(), ["visitor"], "the day of two pages", seed)
     pages = read.join(days.select("visitor", "day"), on=["visitor", "day"])
-    two = _first_drawn(pages, ["visitor"], "two pages", seed, 2).group_by("visitor", "day", maintain_order=True)
+    two = first_drawn(pages, ["visitor"], "two pages", seed, 2).group_by("visitor", "day", maintain_order=True)
     return two.agg(one=pl.col("page").first(), two=pl.col("page").last()).sort("visitor")
-
-
-def _first_drawn(table: pl.DataFrame, key: list[str], purpose: str, seed: int, count: int = 1) -> pl.DataFrame:
-    """Of each key some rows, drawn by the seed."""
-    text = table.select(pl.concat_str(pl.all().cast(pl.String), separator="\0")).to_series()
-    keys = pl.Series("_drawn", randomness.keys(seed, purpose, text) if table.height else [], dtype=pl.UInt64)
-    ordered = table.with_columns(keys, text.alias("_text")).sort("_drawn", "_text")
-    return ordered.group_by(key, maintain_order=True).head(count).drop("_drawn", "_text")
 
 
 def masked(visits: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -235,7 +202,7 @@ def attack(clues: pl.DataFrame, visits: pl.DataFrame, rows: pl.DataFrame, names:
             more = len(further & stand.pages_of(int(fits[0])))
         lines.append((
             visitor, fits.size, alone, theirs.size / max(1, fits.size),
-            len(mine.get(visitor, [])) / max(1, stand.n_names), more,
+            len(mine.get(visitor, [])) / max(1, len(stand.name_number)), more,
         ))  # fmt: skip
     schema = {"visitor": pl.String, "candidates": pl.Int64, "singled_out": pl.Boolean}
     return pl.DataFrame(
@@ -268,10 +235,6 @@ class _Postings:
         page, name, day = (table[column].cast(pl.Int64).to_numpy() for column in ("_page", "_name", "day"))
         start = np.searchsorted(page, np.arange(len(numbered[0]) + 1))
         return cls(numbered[0], numbered[1], start, name, day, page)
-
-    @property
-    def n_names(self) -> int:
-        return len(self.name_number)
 
     def numbers(self, names: list[str]) -> list[int]:
         """The numbers of names, those that have rows."""

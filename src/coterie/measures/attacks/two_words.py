@@ -26,70 +26,54 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from coterie.core import randomness
-from coterie.core.scores import Figure, Finding, Score, Weighed
+from coterie.core.scores import Score
 from coterie.core.shapes import QUERIES
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import Rate, mean, share_of
-from coterie.measures.units import people_behind
+from coterie.measures.rates import Rate, Shares, figures_in, mean, sentences, share_of
+from coterie.measures.subjects import drawn, first_drawn, people_behind
 from coterie.text.language import Language, language_in
 
 needs = frozenset({"record", "text"})
-weighed = (
-    Weighed(
-        risk="singling out",
-        shape="QUERIES",
-        rate="found",
-        attacker="somebody who knows two words of a search guesses who typed it among the people whose rows have both",
-        control="a guess among all people of the log",
-    ),
-)
 ATTACKED = 1_000
 QUERIES_EACH = 20
 LEAST_WORDS = 3
 _UNIT = "% of queries"
+FOUND = Rate(
+    "found",
+    "Found by two words of a search",
+    "Searches by two words of which somebody finds the person: one in the number of people whose rows have both, if "
+    "the person is among them, mean over users. In brackets the 95% interval. Lower is safer.",
+    unit=_UNIT,
+    attacker="somebody who knows two words of a search guesses who typed it among the people whose rows have both",
+    control="a guess among all people of the log",
+    shape="QUERIES",
+)
 figures = (
-    Figure(
-        section="attacks",
-        order=33,
-        key="after.found",
-        title="Found by two words of a search",
-        reading="Searches by two words of which somebody finds the person: one in the number of people whose rows have "
-        "both, if the person is among them, mean over users. In brackets the 95% interval. Lower is safer.",
-        before="before.found",
-        beside=(("of what was released", "released.found"), ("control", "released.found.control")),
-    ),
-    Figure(
-        section="attacks",
-        order=33,
-        key="after.outsiders",
-        title="Found by two words, though not in the log",
-        reading="The same for people who are not in the log: how often the attacker is wrong.",
-        before="before.outsiders",
+    FOUND.figure(33),
+    figures_in("attacks", 33)(
+        "after.outsiders",
+        "Found by two words, though not in the log",
+        "The same for people who are not in the log: how often the attacker is wrong.",
     ),
 )
-findings = (
-    Finding(
-        risk="singling out",
-        text="Somebody who knows two words of a search guesses who typed it among the people whose rows have both, and "
-        "is right in {after.found} of cases; of what was released in {released.found}; in the log itself in "
-        "{before.found}.",
-        options="--record DIR",
-    ),
+weighed = (FOUND.weighed,)
+findings = sentences(
+    "singling out",
+    "Somebody who knows two words of a search guesses who typed it among the people whose rows have both, and is right "
+    "in {after.found} of cases; of what was released in {released.found}; in the log itself in {before.found}.",
 )
 
 
 def measure(comparison: Comparison) -> Iterator[Score]:
     """How often two words lead to one person, in the original and in the release."""
-    if comparison.log.shape is not QUERIES:
-        raise NotApplicableError(f"It is about words of queries, and this log is {comparison.log.shape.name}.")
+    comparison.require_shape(QUERIES, "It is about words of queries")
     after = people_behind(comparison)
     before = comparison.pairs_before.select(person="subject", item="item")
     spoken = language_in(comparison.release.params)
-    people = before.select(subject="person").unique().sort("subject")
-    drawn = np.argsort(randomness.keys(comparison.seed, "users of two words", people["subject"]), kind="stable")
-    typed = comparison.pairs_before.join(people[np.sort(drawn[:ATTACKED])], on="subject", how="semi")
+    people = before["person"].unique().sort()
+    users = drawn(people, ATTACKED, comparison.seed, "users of two words").alias("subject").to_frame()
+    typed = comparison.pairs_before.join(users, on="subject", how="semi")
     clues = known(typed, spoken, comparison.seed)
     if clues.is_empty():
         raise NotApplicableError(f"No query of this log has {LEAST_WORDS} words that are no stop words.")
@@ -99,12 +83,12 @@ def measure(comparison: Comparison) -> Iterator[Score]:
         outside = known(others, spoken, comparison.seed)
     yield Score("users", clues["subject"].n_unique(), "users attacked")
     yield Score("queries", clues.height, "queries")
-    chance = pl.lit(1 / people.height)
+    chance = pl.lit(1 / people.len())
     for moment, rows in (("before", before), ("after", after)):
         words = words_of(rows, spoken)
         hits = attack(clues, rows, words).with_columns(n=pl.lit(1))
-        rate = Rate.of(hits.select("n", person="subject", released="own", success=1 / pl.col("people"), control=chance))
-        yield from (rate.before if moment == "before" else rate.after)("found", _UNIT)
+        targets = hits.select("n", person="subject", released="own", success=1 / pl.col("people"), control=chance)
+        yield from FOUND.scores(moment, Shares.of(targets))
         certain = (pl.col("people") == 1) & pl.col("own")
         yield from mean(f"{moment}.alone", share_of(hits, certain), _UNIT)
         alone = hits.filter(pl.col("people") == 1)
@@ -112,7 +96,8 @@ def measure(comparison: Comparison) -> Iterator[Score]:
         wrong = alone.select((~right).mean()).item() if alone.height else None
         yield Score(f"{moment}.wrong", None if wrong is None else 100 * wrong, "% of those left alone")
         theirs = alone.filter(right)
-        yield Score(f"{moment}.words", _mean(theirs["further"]), "words")
+        further = theirs["further"].to_numpy()
+        yield Score(f"{moment}.words", float(further.mean()) if further.size else None, "words")
         some = hits.filter(pl.col("people") > 0)["people"]
         yield Score(f"{moment}.people", None if some.is_empty() else float(np.median(some.to_numpy())), "people")
         if outside is not None:
@@ -130,19 +115,11 @@ def known(typed: pl.DataFrame, spoken: Language, seed: int) -> pl.DataFrame:
     """subject, item, one, two: two words of some queries of each user (subject, item), drawn by the seed."""
     long = words_of(typed, spoken).with_columns(words=pl.len().over("item")).filter(pl.col("words") >= LEAST_WORDS)
     queries = typed.join(long, on="item", how="semi").sort("subject", "item")
-    queries = _first_drawn(queries, seed, "queries of two words", ["subject"], QUERIES_EACH)
+    queries = first_drawn(queries, ["subject"], "queries of two words", seed, QUERIES_EACH)
     words = queries.join(long.select("item", "word"), on="item")
-    two = _first_drawn(words, seed, "two words", ["subject", "item"], 2).sort("subject", "item", "word")
+    two = first_drawn(words, ["subject", "item"], "two words", seed, 2).sort("subject", "item", "word")
     pairs = two.group_by("subject", "item", maintain_order=True)
     return pairs.agg(one=pl.col("word").first(), two=pl.col("word").last())
-
-
-def _first_drawn(table: pl.DataFrame, seed: int, purpose: str, key: list[str], count: int) -> pl.DataFrame:
-    """Of each key some rows, drawn by the seed."""
-    text = table.select(pl.concat_str(pl.all(), separator="\0").alias("_text")).to_series()
-    drawn = pl.Series("_drawn", randomness.keys(seed, purpose, text))
-    ordered = table.with_columns(drawn, text).sort("_drawn", "_text")
-    return ordered.group_by(key, maintain_order=True).head(count).drop("_drawn", "_text")
 
 
 def attack(clues: pl.DataFrame, rows: pl.DataFrame, words: pl.DataFrame) -> pl.DataFrame:
@@ -175,7 +152,3 @@ def attack(clues: pl.DataFrame, rows: pl.DataFrame, words: pl.DataFrame) -> pl.D
     own = typed.select(*key, subject="person", own=pl.lit(True)).unique()
     found = found.join(own, on=[*key, "subject"], how="left", maintain_order="left")
     return found.with_columns(pl.col("people").fill_null(0), pl.col("own").fill_null(False))
-
-
-def _mean(values: pl.Series) -> float | None:
-    return None if values.is_empty() else float(values.to_numpy().mean())

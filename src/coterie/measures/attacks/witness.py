@@ -1,6 +1,6 @@
 """Witness: somebody who saw a person type a query looks for what else that person asked.
 
-What can be read together is a unit: all rows under one name, or a row without one (`measures/units.py`). The witness
+What can be read together is a unit: all rows under one name, or a row without one (`measures/subjects.py`). The witness
 knows
 
     one_query       one search of the person, any of them
@@ -44,116 +44,79 @@ import numpy as np
 import polars as pl
 
 from coterie.core import randomness
-from coterie.core.scores import Figure, Finding, Score, Weighed
+from coterie.core.scores import Score
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison, everybody
-from coterie.measures.rates import Rate, mean, share_of
-from coterie.measures.units import units_of
+from coterie.measures.rates import OF_RELEASED, Rate, Shares, figures_in, mean, sentences, share_of
+from coterie.measures.subjects import drawn, units_of
 
 needs = frozenset({"record", "text"})
-weighed = (
-    Weighed(
-        risk="singling out",
-        rate="one_query",
-        attacker="somebody who saw one search of a person guesses who typed it among the people whose rows fit",
-        control="a guess among all people of the log",
-    ),
-    Weighed(
-        risk="singling out",
-        rate="own_query",
-        attacker="somebody who saw the search that one person alone typed finds that person for certain",
-    ),
-)
 ATTACKED = 1_000
+_UNIT = "% of searches"
+ONE = Rate(
+    "one_query",
+    "Found by one search",
+    "Searches by any of which somebody finds the person: one in the number of people whose rows fit; mean over users. "
+    "In brackets the 95% interval. Lower is safer.",
+    unit=_UNIT,
+    attacker="somebody who saw one search of a person guesses who typed it among the people whose rows fit",
+    control="a guess among all people of the log",
+)
+OWN = Rate(
+    "own_query",
+    "People with a search that is theirs alone",
+    "Whoever saw that search finds the person for certain, whatever else the person typed.",
+    unit="% of users",
+    beside=(OF_RELEASED,),
+    attacker="somebody who saw the search that one person alone typed finds that person for certain",
+)
+DAY = Rate(
+    "query_and_day", "Found by one search and its day", "The same for somebody who also knows the day.", unit=_UNIT
+)
+TWO = Rate(
+    "two_queries", "Found by two searches", "The same for two different searches, one after the other.", unit=_UNIT
+)
+_figure = figures_in("attacks", 30, expected=True)
 figures = (
-    Figure(
-        section="attacks",
-        order=30,
-        expected=True,
-        key="after.unique",
-        title="A rare query under one name only",
-        reading="Users whom somebody finds for certain who saw them type their rarest released query. Where no row has "
-        "a name, nobody is found.",
-        before="before.unique",
+    _figure(
+        "after.unique",
+        "A rare query under one name only",
+        "Users whom somebody finds for certain who saw them type their rarest released query. Where no row has a name, "
+        "nobody is found.",
         beside=(("chance", "after.unique.chance"),),
     ),
-    Figure(
-        section="attacks",
-        order=30,
-        expected=True,
-        key="after.share",
-        title="What a witness of that query reads besides",
-        reading="Share of a user's other queries that stand under the name which has the query, mean over users.",
-        before="before.share",
+    _figure(
+        "after.share",
+        "What a witness of that query reads besides",
+        "Share of a user's other queries that stand under the name which has the query, mean over users.",
         beside=(("chance", "after.share.chance"),),
     ),
-    Figure(
-        section="attacks",
-        order=31,
-        key="after.one_query",
-        title="Found by one search",
-        reading="Searches by any of which somebody finds the person: one in the number of people whose rows fit; "
-        "mean over users. In brackets the 95% interval. Lower is safer.",
-        before="before.one_query",
-        beside=(("of what was released", "released.one_query"), ("control", "released.one_query.control")),
+    ONE.figure(31),
+    OWN.figure(31),
+    figures_in("attacks", 31)(
+        "after.one_query.outsiders",
+        "Found by one search, though not in the log",
+        "The same for people who are not in the log: how often a witness is wrong.",
     ),
-    Figure(
-        section="attacks",
-        order=31,
-        key="after.own_query",
-        title="People with a search that is theirs alone",
-        reading="Whoever saw that search finds the person for certain, whatever else the person typed.",
-        before="before.own_query",
-        beside=(("of what was released", "released.own_query"),),
-    ),
-    Figure(
-        section="attacks",
-        order=31,
-        key="after.one_query.outsiders",
-        title="Found by one search, though not in the log",
-        reading="The same for people who are not in the log: how often a witness is wrong.",
-        before="before.one_query.outsiders",
-    ),
-    Figure(
-        section="attacks",
-        order=31,
-        key="after.query_and_day",
-        title="Found by one search and its day",
-        reading="The same for somebody who also knows the day.",
-        before="before.query_and_day",
-        beside=(("of what was released", "released.query_and_day"), ("control", "released.query_and_day.control")),
-    ),
-    Figure(
-        section="attacks",
-        order=31,
-        key="after.two_queries",
-        title="Found by two searches",
-        reading="The same for two different searches, one after the other.",
-        before="before.two_queries",
-        beside=(("of what was released", "released.two_queries"), ("control", "released.two_queries.control")),
-    ),
+    DAY.figure(31),
+    TWO.figure(31),
 )
-findings = (
-    Finding(
-        risk="singling out",
-        text="Somebody who saw a person search for one thing guesses who it was among the people whose rows fit, and "
-        "is right in {after.one_query} of cases; of what was released in {released.one_query}; in the log itself in "
-        "{before.one_query}.",
-        options="--record DIR",
-    ),
+weighed = (ONE.weighed, OWN.weighed)
+findings = sentences(
+    "singling out",
+    "Somebody who saw a person search for one thing guesses who it was among the people whose rows fit, and is right "
+    "in {after.one_query} of cases; of what was released in {released.one_query}; in the log itself in "
+    "{before.one_query}.",
 )
-_KNOWLEDGE = ("one_query", "query_and_day", "two_queries")
 _NO_DAY = -(2**31)
 _SPANS = {"hour": "1d", "day": "1d", "week": "1w", "month": "1mo", "quarter": "1q"}
-_UNIT = "% of searches"
 
 
 def measure(comparison: Comparison) -> Iterator[Score]:
     """What a witness learns from the original under other names, and from the release."""
     original, released, seed = comparison.pairs_before, comparison.pairs_after, comparison.seed
     people, names = everybody(original), everybody(released)
-    drawn = np.argsort(randomness.keys(seed, "witness users", people["subject"]), kind="stable")[:ATTACKED]
-    users = people[np.sort(drawn)]
+    users = drawn(people["subject"], ATTACKED, seed, "witness users").to_frame()
     owned = original.join(users, on="subject", how="semi")
     themselves = users.select(original="subject", released="subject")
     yield Score("users", users.height, "users attacked")
@@ -203,17 +166,16 @@ def _by_unit(comparison: Comparison, users: pl.DataFrame) -> Iterator[Score]:
     if others is not None:
         yield Score("outsiders", others["subject"].n_unique(), "people who are not in the log")
     typed = comparison.original.select(person="subject", item="item").drop_nulls().unique()
-    seed, known_of = comparison.seed, {kind: known(seen, kind) for kind in _KNOWLEDGE}
+    seed, known_of = comparison.seed, {rate.name: known(seen, rate.name) for rate in (ONE, DAY, TWO)}
     chance, only_one = 1 / max(1, typed["person"].n_unique()), pl.col("units") == 1
 
     def told(moment: str, rows: pl.DataFrame) -> Iterator[Score]:
-        for kind in _KNOWLEDGE:
+        for rate in (ONE, DAY, TWO):
+            kind = rate.name
             hits = fits(known_of[kind], rows, kind)
-            rate = Rate.of(targets_of(hits, chance))
-            yield from (rate.before if moment == "before" else rate.after)(kind, _UNIT)
-            if kind == "one_query":
-                rate = Rate.of(_own_queries(hits))
-                yield from (rate.before if moment == "before" else rate.after)("own_query", "% of users")
+            yield from rate.scores(moment, Shares.of(targets_of(hits, chance)))
+            if rate is ONE:
+                yield from OWN.scores(moment, Shares.of(_own_queries(hits)))
             yield from mean(f"{moment}.{kind}.alone", share_of(hits, only_one & pl.col("own")), _UNIT)
             yield Score(f"{moment}.{kind}.read", _read(hits, rows, typed), "queries")
             if others is not None:

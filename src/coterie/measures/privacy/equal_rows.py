@@ -16,29 +16,24 @@ from collections.abc import Iterator
 import polars as pl
 
 from coterie.core.promise import k_of
-from coterie.core.scores import Figure, Score
+from coterie.core.scores import Score
 from coterie.core.shapes import Shape
 from coterie.measures.comparison import Comparison
+from coterie.measures.rates import figures_in
 
 needs = frozenset({"record", "rows"})
+_figure = figures_in("privacy", 25)
 figures = (
-    Figure(
-        section="privacy",
-        order=25,
-        key="after.one",
-        title="Rows with one person behind them",
-        reading="Released rows, all columns together, that come from one person, however often they appear. Lower is "
-        "safer.",
-        before="before.one",
+    _figure(
+        "after.one",
+        "Rows with one person behind them",
+        "Released rows, all columns together, that come from one person, however often they appear. Lower is safer.",
     ),
-    Figure(
-        section="privacy",
-        order=25,
-        key="after.few",
-        title="Rows with fewer than k people behind them",
-        reading="The same for fewer people than the promised k. Where details of a query are released for those who "
+    _figure(
+        "after.few",
+        "Rows with fewer than k people behind them",
+        "The same for fewer people than the promised k. Where details of a query are released for those who "
         "share them, a few of its rows may be left without any: at least k people typed the query all the same.",
-        before="before.few",
     ),
 )
 

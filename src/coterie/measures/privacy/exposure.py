@@ -15,51 +15,32 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from coterie.core.scores import Figure, Glance, Score
+from coterie.core.scores import Glance, Score
 from coterie.measures.comparison import Comparison, of_few_queries
+from coterie.measures.rates import figures_in
 
 needs = frozenset({"record", "text"})
 THRESHOLD = 40  # paper 000 calls a user protected at or below this level
+_figure = figures_in("privacy", 10, expected=True, before="100.0%")
 figures = (
-    Figure(
-        section="privacy",
-        order=10,
-        expected=True,
-        key="exposed.mean",
-        title="Exposure, mean over users",
-        reading="How much of a user's searches can be read in the release, from 0% (nothing) to 100% (all). It is "
+    _figure(
+        "exposed.mean",
+        "Exposure, mean over users",
+        "How much of a user's searches can be read in the release, from 0% (nothing) to 100% (all). It is "
         "counted as if the reader knew whose rows are whose. Lower is safer.",
-        before="100.0%",
         glance=Glance(axis="exposure", reading="Less exposure is safer."),
         over_k=40,
     ),
-    Figure(
-        section="privacy",
-        order=10,
-        expected=True,
-        key="exposed.median",
-        title="Exposure, median user",
-        reading="Half of the users are exposed less than this, half more.",
-        before="100.0%",
+    _figure("exposed.median", "Exposure, median user", "Half of the users are exposed less than this, half more."),
+    _figure(
+        f"exposed.above_{THRESHOLD}",
+        f"Users exposed above {THRESHOLD}%",
+        f"In the research on query logs a user counts as protected up to {THRESHOLD}%; this is the share beyond.",
     ),
-    Figure(
-        section="privacy",
-        order=10,
-        expected=True,
-        key=f"exposed.above_{THRESHOLD}",
-        title=f"Users exposed above {THRESHOLD}%",
-        reading=f"In the research on query logs a user counts as protected up to {THRESHOLD}%; this is the share "
-        "beyond.",
-        before="100.0%",
-    ),
-    Figure(
-        section="privacy",
-        order=10,
-        expected=True,
-        key="channel.mean",
-        title="Exposure, counting what is absent",
-        reading="The mean for a reader who also learns from what is missing. It is never the lower of the two.",
-        before="100.0%",
+    _figure(
+        "channel.mean",
+        "Exposure, counting what is absent",
+        "The mean for a reader who also learns from what is missing. It is never the lower of the two.",
         over_k=50,
     ),
 )
@@ -67,7 +48,9 @@ figures = (
 
 def measure(comparison: Comparison) -> Iterator[Score]:
     """Mean, quantiles and the share of users above the threshold, in both modes."""
-    levels = _of_users(comparison.profiles).rechunk()
+    profiles = comparison.profiles
+    few_queries = profiles.group_by("subject").agg(of_few_queries().alias("few"))
+    levels = exposure_levels(profiles).join(few_queries, on="subject", maintain_order="left").rechunk()
     few = levels.filter("few")
     yield Score("users", levels.height, "users")
     yield Score("few_queries.users", few.height, "users")
@@ -83,12 +66,6 @@ def measure(comparison: Comparison) -> Iterator[Score]:
         )
         for name, value in summary.row(0, named=True).items():
             yield Score(f"{mode}.{name}", value, "% of users" if name.startswith("above") else "%")
-
-
-def _of_users(profiles: pl.DataFrame) -> pl.DataFrame:
-    """subject, exposed, channel, few: the levels, and whether a user has few queries."""
-    few = profiles.group_by("subject").agg(of_few_queries().alias("few"))
-    return exposure_levels(profiles).join(few, on="subject", maintain_order="left")
 
 
 def exposure_levels(profiles: pl.DataFrame) -> pl.DataFrame:

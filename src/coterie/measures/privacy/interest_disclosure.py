@@ -20,27 +20,25 @@ from typing import Any
 
 import polars as pl
 
-from coterie.core.scores import Figure, Score
+from coterie.core.scores import Score
 from coterie.errors import NotApplicableError
-from coterie.measures.category_shares import Meaning, levels_of, profile_names
 from coterie.measures.comparison import Comparison
+from coterie.measures.rates import figures_in
+from coterie.measures.subjects import Meaning, levels_of, profile_names
 
 needs = frozenset({"record", "taxonomy"})
+_figure = figures_in("privacy", 30)
 figures = (
-    Figure(
-        section="privacy",
-        order=30,
-        key="right",
-        title="Main interest guessed from the profile",
-        reading="Users whose main interest somebody guesses who knows which profile is theirs, mean over levels of the "
+    _figure(
+        "right",
+        "Main interest guessed from the profile",
+        "Users whose main interest somebody guesses who knows which profile is theirs, mean over levels of the "
         "taxonomy. It rises with what profiles are good for: the price of groups of like users. Lower is safer.",
     ),
-    Figure(
-        section="privacy",
-        order=30,
-        key="majority",
-        title="Main interest guessed without it",
-        reading="The same by somebody who knows only which main interest is the most frequent.",
+    _figure(
+        "majority",
+        "Main interest guessed without it",
+        "The same by somebody who knows only which main interest is the most frequent.",
     ),
 )
 

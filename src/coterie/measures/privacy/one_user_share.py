@@ -24,29 +24,20 @@ import polars as pl
 
 from coterie.core.arrays import Floats
 from coterie.core.promise import to_dict
-from coterie.core.scores import Figure, Score
+from coterie.core.scores import Score
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import SAMPLES, scored, weights
+from coterie.measures.rates import SAMPLES, figures_in, scored, weights
 
 needs = frozenset({"text"})
+_figure = figures_in("privacy", 25)
 figures = (
-    Figure(
-        section="privacy",
-        order=25,
-        key="after.distinct",
-        title="Released queries that one person alone typed",
-        reading="Of the different queries in the release. Nobody else in the log typed them, so whoever recognises one "
+    _figure(
+        "after.distinct",
+        "Released queries that one person alone typed",
+        "Of the different queries in the release. Nobody else in the log typed them, so whoever recognises one "
         "knows that all its rows are of one person.",
-        before="before.distinct",
     ),
-    Figure(
-        section="privacy",
-        order=25,
-        key="after.rows",
-        title="Released rows with a query that one person alone typed",
-        reading="The same, counted by rows.",
-        before="before.rows",
-    ),
+    _figure("after.rows", "Released rows with a query that one person alone typed", "The same, counted by rows."),
 )
 
 

@@ -16,43 +16,26 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from coterie.core.scores import Figure, Score
+from coterie.core.scores import Score
 from coterie.measures.comparison import Comparison
+from coterie.measures.rates import figures_in
 
 needs: frozenset[str] = frozenset()
+_on_sheet, _in_table = figures_in("sheet", 10), figures_in("privacy", 40)
 figures = (
-    Figure(
-        section="sheet",
-        order=10,
-        key="after.rows",
-        title="Rows that look like personal data",
-        reading="By their shape or checksum: addresses, telephone and account numbers. Names of people, health and "
-        "beliefs are not recognized.",
-        before="before.rows",
+    _on_sheet(
+        "after.rows",
+        "Rows that look like personal data",
+        "By their shape or checksum: addresses, telephone and account numbers. Names of people, health and beliefs are "
+        "not recognized.",
     ),
-    Figure(
-        section="sheet",
-        order=10,
-        key="after.queries",
-        title="Different queries in these rows",
-        before="before.queries",
+    _on_sheet("after.queries", "Different queries in these rows"),
+    _in_table(
+        "after.rows",
+        "Rows that look like personal data",
+        "Rows with a query that looks like an address or a number that belongs to somebody.",
     ),
-    Figure(
-        section="privacy",
-        order=40,
-        key="after.rows",
-        title="Rows that look like personal data",
-        reading="Rows with a query that looks like an address or a number that belongs to somebody.",
-        before="before.rows",
-    ),
-    Figure(
-        section="privacy",
-        order=40,
-        key="after.queries",
-        title="Queries that look like personal data",
-        reading="The different queries in these rows.",
-        before="before.queries",
-    ),
+    _in_table("after.queries", "Queries that look like personal data", "The different queries in these rows."),
 )
 
 

@@ -15,29 +15,25 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from coterie.core.scores import Figure, Score
+from coterie.core.scores import Score
 from coterie.measures.comparison import Comparison
-from coterie.measures.documents import DOC, TERM, WEIGHT, vectors_of
+from coterie.measures.rates import figures_in
+from coterie.measures.subjects import DOC, TERM, WEIGHT, vectors_of
 
 needs = frozenset({"record", "text"})
+_figure = figures_in("privacy", 12, before="100.0%")
 figures = (
-    Figure(
-        section="privacy",
-        order=12,
-        key="mean",
-        title="Terms of a document that can be read",
-        reading="Terms of a document that stand in the vector which it shares with others, mean over documents. Lower "
+    _figure(
+        "mean",
+        "Terms of a document that can be read",
+        "Terms of a document that stand in the vector which it shares with others, mean over documents. Lower "
         "is safer.",
-        before="100.0%",
         over_k=45,
     ),
-    Figure(
-        section="privacy",
-        order=12,
-        key="true",
-        title="Terms of a vector that are true of a document",
-        reading="Of the terms of a released vector, those that a document behind it really has, mean over documents.",
-        before="100.0%",
+    _figure(
+        "true",
+        "Terms of a vector that are true of a document",
+        "Of the terms of a released vector, those that a document behind it really has, mean over documents.",
     ),
 )
 

@@ -14,8 +14,9 @@ import numpy as np
 import polars as pl
 
 from coterie.core.arrays import Flags, Ints, Short, offsets
-from coterie.core.scores import Figure, Picture, Score
+from coterie.core.scores import Picture, Score
 from coterie.measures.comparison import Comparison
+from coterie.measures.rates import figures_in
 
 needs: frozenset[str] = frozenset()
 _BARS = Picture(
@@ -24,38 +25,16 @@ _BARS = Picture(
     reading="Share of users in the original, and of names in a release, whom somebody would recognize who knows this "
     "much about them.",
 )
+_figure = figures_in("privacy", 20, expected=True, picture=_BARS)
 figures = (
-    Figure(
-        section="privacy",
-        order=20,
-        expected=True,
-        key="after.one_query",
-        title="Singled out by one query",
-        reading="Users (in a release: names) with a query that nobody else has. A release whose rows carry no names "
+    _figure(
+        "after.one_query",
+        "Singled out by one query",
+        "Users (in a release: names) with a query that nobody else has. A release whose rows carry no names "
         "links nothing and shows 0%.",
-        before="before.one_query",
-        picture=_BARS,
     ),
-    Figure(
-        section="privacy",
-        order=20,
-        expected=True,
-        key="after.two_queries",
-        title="Singled out by two queries",
-        reading="The same for somebody who knows two of the queries.",
-        before="before.two_queries",
-        picture=_BARS,
-    ),
-    Figure(
-        section="privacy",
-        order=20,
-        expected=True,
-        key="after.profile",
-        title="Singled out by all queries",
-        reading="Users (names) whose set of queries nobody else has.",
-        before="before.profile",
-        picture=_BARS,
-    ),
+    _figure("after.two_queries", "Singled out by two queries", "The same for somebody who knows two of the queries."),
+    _figure("after.profile", "Singled out by all queries", "Users (names) whose set of queries nobody else has."),
 )
 
 

@@ -20,21 +20,21 @@ from collections.abc import Iterator
 import polars as pl
 
 from coterie import taxonomies
-from coterie.core.scores import Figure, Score
+from coterie.core.scores import Score
 from coterie.core.shapes import QUERIES
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
+from coterie.measures.rates import figures_in
 from coterie.taxonomies import Taxonomy
 from coterie.text.words import words
 
 needs: frozenset[str] = frozenset()
+_figure = figures_in("utility", 40)
 figures = (
-    Figure(
-        section="utility",
-        order=40,
-        key="ncp",
-        title="Certainty penalty (NCP)",
-        reading="How much of the words of the log the release leaves out or makes less specific, from 0 (nothing) to 1 "
+    _figure(
+        "ncp",
+        "Certainty penalty (NCP)",
+        "How much of the words of the log the release leaves out or makes less specific, from 0 (nothing) to 1 "
         "(all). Lower is more useful.",
         before="0 of 1",
     ),
@@ -45,8 +45,7 @@ RELEASED, SUPPRESSED = 0.0, 1.0
 
 def measure(comparison: Comparison) -> Iterator[Score]:
     """The penalty of the log, T, and the number of words left out."""
-    if comparison.log.shape is not QUERIES:
-        raise NotApplicableError(f"It counts the words of queries, and this log is {comparison.log.shape.name}.")
+    comparison.require_shape(QUERIES, "It counts the words of queries")
     concepts = comparison.has_concepts
     costs = _concept_costs(comparison) if concepts else _query_costs(comparison)
     total = int(costs["occurrences"].sum())

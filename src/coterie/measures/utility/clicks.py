@@ -4,7 +4,7 @@ What a search engine would learn from a log: which page people want who search f
 people who are not in the original (`--later LOG` has them besides others), the hosts of the nearest released queries
 are ranked:
 
-    near      the 15 released queries with the largest cosine of TF-IDF weights of words (`measures/tfidf.py`)
+    near      the 15 released queries with the largest cosine of TF-IDF weights of words (`measures/learning.py`)
     score     of a host: Σ over these of the cosine, times the part that the host has of the clicks of that query
     mrr       1 / rank of the host that was clicked, up to rank 10, and 0 below; among equals, the mean over all orders
     popular   the same where hosts are ranked by their clicks in the whole release, the same for all: the control
@@ -19,48 +19,42 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from coterie.core import randomness
 from coterie.core.arrays import Floats, Ints
-from coterie.core.scores import Figure, Score
+from coterie.core.scores import Score
 from coterie.core.shapes import QUERIES
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import means, scored
-from coterie.measures.tfidf import Terms
+from coterie.measures.learning import Terms
+from coterie.measures.rates import FIRST, figures_in, means, reciprocal_rank, scored
+from coterie.measures.subjects import drawn
 from coterie.text.hosts import host_of
 from coterie.text.language import Language, language_in
 
 needs = frozenset({"later"})
+_figure = figures_in("utility", 95, before="before.{}")
 figures = (
-    Figure(
-        section="utility",
-        order=95,
-        key="mrr",
-        title="Clicked hosts of other people foretold",
-        reading="Hosts are ranked by the clicks of the released queries that are nearest to what somebody searches "
+    _figure(
+        "mrr",
+        "Clicked hosts of other people foretold",
+        "Hosts are ranked by the clicks of the released queries that are nearest to what somebody searches "
         "for who is not in the log: 100% means that the clicked one always stands first (MRR@10).",
-        before="before.mrr",
     ),
 )
 NEAR = 15
-FIRST = 10
 QUERIES_EACH = 20
 MOST_PEOPLE = 500
 _DIGITS = 9
 _UNIT = f"% MRR@{FIRST}"
-_HARMONIC = np.concatenate([[0.0], np.cumsum(1 / np.arange(1, FIRST + 1))])
 
 
 def measure(comparison: Comparison) -> Iterator[Score]:
     """MRR of the clicked host, with the release and with the original."""
-    if comparison.log.shape is not QUERIES:
-        raise NotApplicableError(f"It is about clicks after searches, and this log is {comparison.log.shape.name}.")
+    comparison.require_shape(QUERIES, "It is about clicks after searches")
     if comparison.release.log.shape.plain is not QUERIES:
         raise NotApplicableError("The release has counts in place of rows, and no clicks.")
     asked = _asked(comparison)
@@ -86,15 +80,12 @@ def _asked(comparison: Comparison) -> pl.DataFrame:
     later = comparison.given("later").drop_nulls()
     insiders = comparison.original.select("subject").drop_nulls().unique()
     rows = with_hosts(later.join(insiders, on="subject", how="anti")).select("subject", "item", "host")
-    people = rows["subject"].unique().sort()
-    order = np.argsort(randomness.keys(comparison.seed, "people who click", people), kind="stable")[:MOST_PEOPLE]
-    rows = rows.filter(pl.col("subject").is_in(people.gather(order).implode())).unique()
+    people = drawn(rows["subject"].unique().sort(), MOST_PEOPLE, comparison.seed, "people who click")
+    rows = rows.filter(pl.col("subject").is_in(people.implode())).unique()
     label = rows.select(pl.concat_str("subject", "item", "host", separator="\0").alias("label")).to_series()
-    drawn = rows.with_columns(pl.Series("key", randomness.keys(comparison.seed, "clicks", label))).sort(
-        "subject", "key", "item", "host"
-    )
-    chosen = drawn.group_by("subject", maintain_order=True).head(QUERIES_EACH)
-    return chosen.select("subject", "item", "host")
+    keyed = rows.with_columns(pl.Series("key", randomness.keys(comparison.seed, "clicks", label)))
+    ordered = keyed.sort("subject", "key", "item", "host")
+    return ordered.group_by("subject", maintain_order=True).head(QUERIES_EACH).select("subject", "item", "host")
 
 
 def with_hosts(rows: pl.DataFrame) -> pl.DataFrame:
@@ -115,7 +106,7 @@ def popular(asked: pl.DataFrame, clicked: pl.DataFrame) -> Floats:
     clicks = clicked.group_by("host").agg(pl.col("n").sum().cast(pl.Int64))
     numbers = clicks["n"].to_numpy()
     wanted = clicks.join(asked.select("host").unique(), on="host", how="semi")
-    of_host = {host: _value(n, numbers) for host, n in wanted.iter_rows()}
+    of_host = {host: reciprocal_rank(n, numbers) for host, n in wanted.iter_rows()}
     return np.array([of_host.get(host, 0.0) for host in asked["host"]])
 
 
@@ -140,7 +131,7 @@ def foretold(asked: pl.DataFrame, clicked: pl.DataFrame, spoken: Language) -> Fl
     values = []
     for item, host in asked.select("item", "host").iter_rows():
         mine = scores[places[item]]
-        values.append(_value(mine[host], np.array(list(mine.values()))) if host in mine else 0.0)
+        values.append(reciprocal_rank(mine[host], np.array(list(mine.values()))) if host in mine else 0.0)
     return np.array(values)
 
 
@@ -174,9 +165,3 @@ def _words(queries: pl.DataFrame, spoken: Language) -> pl.DataFrame:
     """id, term, n of queries (id, item)."""
     words = queries.with_columns(term=spoken.keywords(pl.col("item"))).explode("term").drop_nulls("term")
     return words.group_by("id", "term").len("n")
-
-
-def _value(mine: float, scores: NDArray[Any]) -> float:
-    """1 / rank, up to rank 10; among equals the mean over all orders."""
-    better, alike = int((scores > mine).sum()), int((scores == mine).sum())
-    return float(_HARMONIC[min(better + alike, FIRST)] - _HARMONIC[min(better, FIRST)]) / alike

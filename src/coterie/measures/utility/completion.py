@@ -33,53 +33,43 @@ import polars as pl
 from numpy.typing import NDArray
 
 from coterie.core import randomness
-from coterie.core.scores import Figure, Score
+from coterie.core.scores import Score
 from coterie.core.shapes import QUERIES
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import means, scored
+from coterie.measures.rates import FIRST, figures_in, means, reciprocal_rank, scored
+from coterie.measures.subjects import drawn
 
 needs = frozenset({"later"})
+_figure = figures_in("utility", 94, before="before.{}")
 figures = (
-    Figure(
-        section="utility",
-        order=94,
-        key="with_profile",
-        title="Later queries completed, with the profile",
-        reading="Three letters of a later query are typed, and released strings are suggested, those of the person's "
+    _figure(
+        "with_profile",
+        "Later queries completed, with the profile",
+        "Three letters of a later query are typed, and released strings are suggested, those of the person's "
         "profile before others: 100% means that the query always stands first (MRR@10).",
-        before="before.with_profile",
     ),
-    Figure(
-        section="utility",
-        order=94,
-        key="without_profile",
-        title="Later queries completed, for anybody",
-        reading="The same for somebody of whom nothing is known: the most frequent strings are suggested first.",
-        before="before.without_profile",
+    _figure(
+        "without_profile",
+        "Later queries completed, for anybody",
+        "The same for somebody of whom nothing is known: the most frequent strings are suggested first.",
     ),
-    Figure(
-        section="utility",
-        order=94,
-        key="others",
-        title="Later queries of other people completed",
-        reading="Half of the letters of what people search for who are not in the log are typed, and released strings "
+    _figure(
+        "others",
+        "Later queries of other people completed",
+        "Half of the letters of what people search for who are not in the log are typed, and released strings "
         "are suggested, the most frequent ones first (MRR@10).",
-        before="before.others",
     ),
 )
 LETTERS = 3
-FIRST = 10
 QUERIES_EACH = 6
 MOST_USERS = 2_000
 _UNIT = f"% MRR@{FIRST}"
-_HARMONIC = np.concatenate([[0.0], np.cumsum(1 / np.arange(1, FIRST + 1))])
 
 
 def measure(comparison: Comparison) -> Iterator[Score]:
     """MRR with and without the profile of the person, in the release and in the original."""
-    if comparison.log.shape is not QUERIES:
-        raise NotApplicableError(f"It completes queries, and this log is {comparison.log.shape.name}.")
+    comparison.require_shape(QUERIES, "It completes queries")
     earlier = comparison.original.select("subject", "item").drop_nulls()
     later = comparison.given("later").select("subject", "item").drop_nulls()
     typed = _typed(later.join(earlier, on="subject", how="semi"), comparison.seed)
@@ -120,22 +110,20 @@ def half_typed(items: pl.DataFrame, typed: pl.Series) -> list[float]:
         begin, end = bisect_left(texts, letters), bisect_left(texts, letters + chr(sys.maxunicode))
         place = bisect_left(texts, query, lo=begin, hi=end)
         there = place < end and texts[place] == query
-        values.append(_value(int(times[place]), times[begin:end]) if there else 0.0)
+        values.append(reciprocal_rank(int(times[place]), times[begin:end]) if there else 0.0)
     return values
 
 
 def _typed(later: pl.DataFrame, seed: int) -> pl.DataFrame:
     """subject, item: some later queries of some users, by the seed."""
     rows = later.filter(pl.col("item").str.len_chars() > LETTERS)
-    users = rows["subject"].unique().sort()
-    order = np.argsort(randomness.keys(seed, "users who type", users), kind="stable")[:MOST_USERS]
-    rows = rows.filter(pl.col("subject").is_in(users.gather(order).implode())).sort("subject", "item")
-    drawn = rows.with_columns(time=pl.int_range(pl.len()).over("subject", "item"))  # a query typed twice is two draws
-    label = drawn.select(pl.concat_str("subject", "item", "time", separator="\0")).to_series()
-    drawn = drawn.with_columns(pl.Series("key", randomness.keys(seed, "queries that are typed", label)))
-    return drawn.sort("subject", "key", "item").group_by("subject", maintain_order=True).head(QUERIES_EACH).select(
-        "subject", "item"
-    )  # fmt: skip
+    users = drawn(rows["subject"].unique().sort(), MOST_USERS, seed, "users who type")
+    rows = rows.filter(pl.col("subject").is_in(users.implode())).sort("subject", "item")
+    rows = rows.with_columns(time=pl.int_range(pl.len()).over("subject", "item"))  # a query typed twice is two draws
+    label = rows.select(pl.concat_str("subject", "item", "time", separator="\0")).to_series()
+    rows = rows.with_columns(pl.Series("key", randomness.keys(seed, "queries that are typed", label)))
+    ordered = rows.sort("subject", "key", "item").group_by("subject", maintain_order=True)
+    return ordered.head(QUERIES_EACH).select("subject", "item")
 
 
 def _released(comparison: Comparison, users: pl.DataFrame) -> pl.DataFrame | None:
@@ -213,13 +201,7 @@ class Suggestions:
             if item[:LETTERS] == letters and item in self.places:
                 weight[self.places[item] - begin] += times * self.rows
         mine = weight[self.places[query] - begin]
-        return _value(int(mine), weight)
-
-
-def _value(mine: int, weights: NDArray[np.int64]) -> float:
-    """1 / rank, up to rank 10; among equals the mean over all orders."""
-    better, alike = int((weights > mine).sum()), int((weights == mine).sum())
-    return float(_HARMONIC[min(better + alike, FIRST)] - _HARMONIC[min(better, FIRST)]) / alike
+        return reciprocal_rank(int(mine), weight)
 
 
 def _values(typed: pl.DataFrame, suggestions: Suggestions) -> pl.DataFrame:

@@ -21,19 +21,19 @@ import polars as pl
 
 from coterie import taxonomies
 from coterie.core import randomness
-from coterie.core.scores import Figure, Score
+from coterie.core.scores import Score
 from coterie.measures.comparison import Comparison
-from coterie.measures.documents import DOC, vectors_of
+from coterie.measures.rates import figures_in
+from coterie.measures.subjects import DOC, vectors_of
 
 needs = frozenset({"record"})
 DOCUMENTS = 1_000
+_figure = figures_in("utility", 47)
 figures = (
-    Figure(
-        section="utility",
-        order=47,
-        key="loss",
-        title="Information loss of the groups (L)",
-        reading="Squared distances of documents to what their group has in common, in percent of these and those of "
+    _figure(
+        "loss",
+        "Information loss of the groups (L)",
+        "Squared distances of documents to what their group has in common, in percent of these and those of "
         "the groups to what all documents have in common. Lower is more useful.",
         before="0.0%",
     ),

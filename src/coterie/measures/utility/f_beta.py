@@ -18,24 +18,22 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from coterie.core.scores import Figure, Score
+from coterie.core.scores import Score
 from coterie.measures.comparison import Comparison
+from coterie.measures.rates import figures_in
 
 needs = frozenset({"labels", "text"})
+_figure = figures_in("utility", 50)
 figures = (
-    Figure(
-        section="utility",
-        order=50,
-        key="f_1",
-        title="Agreement with labels, F1",
-        reading="Whether queries that people labelled harmless are released and sensitive ones left out; 1 is best.",
+    _figure(
+        "f_1",
+        "Agreement with labels, F1",
+        "Whether queries that people labelled harmless are released and sensitive ones left out; 1 is best.",
     ),
-    Figure(
-        section="utility",
-        order=50,
-        key="f_0_1",
-        title="Agreement with labels, F0.1",
-        reading="The same where a sensitive query that is released weighs far more than a harmless one left out.",
+    _figure(
+        "f_0_1",
+        "Agreement with labels, F0.1",
+        "The same where a sensitive query that is released weighs far more than a harmless one left out.",
     ),
 )
 BETAS = {"f_1": 1.0, "f_0_1": 0.1}

@@ -11,8 +11,9 @@ from collections.abc import Collection, Iterator
 
 import polars as pl
 
-from coterie.core.scores import Figure, Picture, Score
+from coterie.core.scores import Picture, Score
 from coterie.measures.comparison import Comparison
+from coterie.measures.rates import figures_in
 from coterie.text.language import language_in
 from coterie.text.words import words
 
@@ -24,29 +25,15 @@ _RANKING = Picture(
     reading="Share of each in all rows (words: in all words). Where rare queries are left out the shares of the others "
     "grow; what matters is that their order stays.",
 )
+_figure = figures_in("utility", 30, expected=True, before="all", picture=_RANKING)
 figures = (
-    Figure(
-        section="utility",
-        order=30,
-        expected=True,
-        key="query.overlap",
-        title="Top queries that stayed on top",
-        reading="How many of the original's most frequent queries are still among the most frequent.",
-        before="all",
-        picture=_RANKING,
+    _figure(
+        "query.overlap",
+        "Top queries that stayed on top",
+        "How many of the original's most frequent queries are still among the most frequent.",
         picture_title="Most frequent queries",
     ),
-    Figure(
-        section="utility",
-        order=30,
-        expected=True,
-        key="word.overlap",
-        title="Top words that stayed on top",
-        reading="The same for words.",
-        before="all",
-        picture=_RANKING,
-        picture_title="Most frequent words",
-    ),
+    _figure("word.overlap", "Top words that stayed on top", "The same for words.", picture_title="Most frequent words"),
 )
 
 
@@ -55,7 +42,9 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     queries = comparison.items.rename({"item": "text"})
     split = _words(comparison.items, language_in(comparison.release.params).stop_words)
     for kind, texts in (("query", queries), ("word", split)):
-        sizes = _sizes(texts).row(0, named=True)
+        # All occurrences before and after, and how many different texts there were.
+        counts = pl.col("before", "after").sum(), (pl.col("before") > 0).sum().cast(pl.Int64).alias("texts")
+        sizes = texts.select(counts).row(0, named=True)
         before, after = _top(texts, "before"), _top(texts, "after")
         for rank, (text, n, n_after) in enumerate(before.iter_rows(), start=1):
             label = text if comparison.show_values else None
@@ -70,11 +59,6 @@ def _words(items: pl.DataFrame, stop_words: Collection[str]) -> pl.DataFrame:
     split = items.lazy().select(words(pl.col("item")).alias("text"), "before", "after").explode("text")
     known = split.filter(~pl.col("text").is_in(list(stop_words)) & (pl.col("text") != ""))
     return known.group_by("text").agg(pl.col("before", "after").sum()).collect(engine="streaming")
-
-
-def _sizes(texts: pl.DataFrame) -> pl.DataFrame:
-    """All occurrences before and after, and how many different texts there were."""
-    return texts.select(pl.col("before", "after").sum(), (pl.col("before") > 0).sum().cast(pl.Int64).alias("texts"))
 
 
 def _top(texts: pl.DataFrame, side: str) -> pl.DataFrame:

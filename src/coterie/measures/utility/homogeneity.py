@@ -21,30 +21,28 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from coterie.core.scores import Figure, Score
+from coterie.core.scores import Score
 from coterie.core.shapes import QUERIES
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
-from coterie.measures.users import Users, users_of
+from coterie.measures.rates import figures_in
+from coterie.measures.subjects import Users, users_of
 from coterie.text.words import digest_of
 
 needs = frozenset({"record", "text"})
 effort = 4
+_figure = figures_in("utility", 60)
 figures = (
-    Figure(
-        section="utility",
-        order=60,
-        key="mean_distance",
-        title="Distance of users to their profile",
-        reading="How far users are from the common profile they got, from 0 (the same) to 1; mean over users.",
+    _figure(
+        "mean_distance",
+        "Distance of users to their profile",
+        "How far users are from the common profile they got, from 0 (the same) to 1; mean over users.",
         before="0",
     ),
-    Figure(
-        section="utility",
-        order=60,
-        key="sse.ratio",
-        title="Spread within groups",
-        reading="Squared distances of users to their common profile, compared with random groups of the same sizes. "
+    _figure(
+        "sse.ratio",
+        "Spread within groups",
+        "Squared distances of users to their common profile, compared with random groups of the same sizes. "
         "Below 1 the groups are of similar users; near 1 grouping at random would have done as well.",
     ),
 )

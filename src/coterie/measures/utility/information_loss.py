@@ -13,29 +13,23 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from coterie.core.scores import Figure, Score
+from coterie.core.scores import Score
 from coterie.measures.comparison import Comparison, of_few_queries
+from coterie.measures.rates import figures_in
 
 needs = frozenset({"record", "text"})
+_figure = figures_in("utility", 20, expected=True, before="0.0%")
 figures = (
-    Figure(
-        section="utility",
-        order=20,
-        expected=True,
-        key="whole_log",
-        title="Information loss, whole log",
-        reading="How far the variety of queries (their entropy) moved; 0% is unchanged. Lower is more useful.",
-        before="0.0%",
+    _figure(
+        "whole_log",
+        "Information loss, whole log",
+        "How far the variety of queries (their entropy) moved; 0% is unchanged. Lower is more useful.",
         over_k=30,
     ),
-    Figure(
-        section="utility",
-        order=20,
-        expected=True,
-        key="per_user_capped.mean",
-        title="Information loss, mean over users",
-        reading="The same for each user's own queries, each user counted up to 100%.",
-        before="0.0%",
+    _figure(
+        "per_user_capped.mean",
+        "Information loss, mean over users",
+        "The same for each user's own queries, each user counted up to 100%.",
         over_k=60,
     ),
 )

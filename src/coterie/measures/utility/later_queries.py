@@ -1,7 +1,7 @@
 """How well does the released profile of users tell what they search for later?
 
 The release is made of the earlier part of the log; the later part, which no method saw, is the yardstick. For each user
-the overlap (`measures/category_shares.py`) of their later queries with
+the overlap (`measures/subjects.py`) of their later queries with
 
     released     the profile that was released for them
     drawn        the same, drawn down to the size of their own profile where it is longer
@@ -38,47 +38,39 @@ import polars as pl
 from numpy.typing import NDArray
 
 from coterie.core import randomness
-from coterie.core.scores import Figure, Score
+from coterie.core.scores import Score
 from coterie.errors import NotApplicableError
-from coterie.measures.category_shares import Meaning, levels_of, overlaps, profile_names
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import SAMPLES, Values, scored, weights
+from coterie.measures.rates import SAMPLES, Values, figures_in, scored, weights
+from coterie.measures.subjects import Meaning, drawn, levels_of, overlaps, profile_names
 
 needs = frozenset({"record", "later", "taxonomy"})
+_figure = figures_in("utility", 90)
 figures = (
-    Figure(
-        section="utility",
-        order=90,
-        key="above_everybody",
-        title="Later searches foretold",
-        reading="How well their profile tells what users searched for afterwards, which no method saw: 0% is a profile "
+    _figure(
+        "above_everybody",
+        "Later searches foretold",
+        "How well their profile tells what users searched for afterwards, which no method saw: 0% is a profile "
         "drawn from what everybody searches for, 100% their own unprotected one. In brackets the 95% interval over "
         "users. Compare with random groups.",
         before="100%",
     ),
-    Figure(
-        section="utility",
-        order=90,
-        key="above_everybody.ratio",
-        title="Later searches foretold, against random groups",
-        reading="How many times as much the release keeps as random groups of the same k do, with the 95% interval "
+    _figure(
+        "above_everybody.ratio",
+        "Later searches foretold, against random groups",
+        "How many times as much the release keeps as random groups of the same k do, with the 95% interval "
         "over the same users; no number where random groups keep nothing.",
     ),
-    Figure(
-        section="utility",
-        order=90,
-        key="above_everybody.new",
-        title="Later searches foretold, never typed before",
-        reading="The same for later queries alone that the user had not typed before.",
+    _figure(
+        "above_everybody.new",
+        "Later searches foretold, never typed before",
+        "The same for later queries alone that the user had not typed before.",
         before="100%",
     ),
-    Figure(
-        section="utility",
-        order=90,
-        key="retained",
-        title="Later searches foretold, better than by a stranger",
-        reading="The same on another scale: 0% is the profile of a stranger, which tells less than one drawn from "
-        "everybody.",
+    _figure(
+        "retained",
+        "Later searches foretold, better than by a stranger",
+        "The same on another scale: 0% is the profile of a stranger, which tells less than one drawn from everybody.",
         before="100%",
     ),
 )
@@ -116,10 +108,10 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     of_all: list[pl.DataFrame] = []
     of_new: list[pl.DataFrame] = []
     for tables, wanted in ((of_all, mine), (of_new, new)):
-        drawn = sizes.overlaps(meaning, levels, wanted, comparison.seed)
+        in_one_size = sizes.overlaps(meaning, levels, wanted, comparison.seed)
         tables += [
             _overlaps(meaning.shares(wanted, level), *profiles, pairs).join(table, on="subject", maintain_order="left")
-            for level, profiles, table in zip(levels, of_levels, drawn, strict=True)
+            for level, profiles, table in zip(levels, of_levels, in_one_size, strict=True)
         ]
     yield Score("users", users.len(), "users with later queries")
     yield Score("drawn_down", 100 * sizes.longer / users.len(), "% of users")
@@ -137,8 +129,7 @@ def _asked(later: pl.DataFrame, earlier: pl.DataFrame, seed: int) -> pl.Series:
     """Users of the original with enough later queries; a sample where there are many."""
     many = later.group_by("subject").len("n").filter(pl.col("n") >= LEAST_LATER)
     users = many.join(earlier, on="subject", how="semi")["subject"].sort()
-    order = np.argsort(randomness.keys(seed, "users with later queries", users), kind="stable")[:MOST_USERS]
-    return users.gather(np.sort(order))
+    return drawn(users, MOST_USERS, seed, "users with later queries")
 
 
 def _strangers(users: pl.Series, everybody: pl.Series, seed: int) -> pl.DataFrame:

@@ -14,25 +14,23 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from coterie.core.scores import Figure, Score
+from coterie.core.scores import Score
 from coterie.measures.comparison import Comparison
+from coterie.measures.rates import figures_in
 
 needs = frozenset({"text"})
+_figure = figures_in("utility", 12)
 figures = (
-    Figure(
-        section="utility",
-        order=12,
-        key="rows",
-        title="Rows whose query is named",
-        reading="Share of the original's lines, whether they are released or not.",
+    _figure(
+        "rows",
+        "Rows whose query is named",
+        "Share of the original's lines, whether they are released or not.",
         before="100.0%",
     ),
-    Figure(
-        section="utility",
-        order=12,
-        key="missing",
-        title="Missing mass",
-        reading="Pairs of a user and a query, each once, whose query the release does not name.",
+    _figure(
+        "missing",
+        "Missing mass",
+        "Pairs of a user and a query, each once, whose query the release does not name.",
         before="0.0%",
     ),
 )

@@ -31,9 +31,10 @@ import numpy as np
 import polars as pl
 
 from coterie.core.arrays import Ints
-from coterie.core.scores import Figure, Score
+from coterie.core.scores import Score
 from coterie.measures.comparison import Comparison
-from coterie.measures.users import Users, users_of
+from coterie.measures.rates import figures_in
+from coterie.measures.subjects import Users, users_of
 
 if TYPE_CHECKING:
     from coterie.models.events import EncodedEvents
@@ -41,33 +42,25 @@ if TYPE_CHECKING:
 needs = frozenset({"record", "kappas"})
 effort = 40
 by_name_only = True
+_figure = figures_in("utility", 70, before="1 of 1")
 figures = (
-    Figure(
-        section="utility",
-        order=70,
-        key="adjusted_rand_10",
-        title="Same 10 clusters, adjusted Rand",
-        reading="Users are sorted into 10 clusters by what they search for, in the original and in the release: 1 is "
+    _figure(
+        "adjusted_rand_10",
+        "Same 10 clusters, adjusted Rand",
+        "Users are sorted into 10 clusters by what they search for, in the original and in the release: 1 is "
         "the same clusters, 0 no better than chance.",
-        before="1 of 1",
     ),
-    Figure(
-        section="utility",
-        order=70,
-        key="rand_10",
-        title="Same 10 clusters, Rand",
-        reading="Share of pairs of users that are together in both or apart in both. It is high for many clusters "
+    _figure(
+        "rand_10",
+        "Same 10 clusters, Rand",
+        "Share of pairs of users that are together in both or apart in both. It is high for many clusters "
         "whatever the release is like.",
-        before="1 of 1",
     ),
-    Figure(
-        section="utility",
-        order=70,
-        key="jaccard_10",
-        title="Same 10 clusters, Jaccard",
-        reading="Of the pairs of users together in either, the share together in both. Users of one group always are "
+    _figure(
+        "jaccard_10",
+        "Same 10 clusters, Jaccard",
+        "Of the pairs of users together in either, the share together in both. Users of one group always are "
         "together in the release, so large groups lower it.",
-        before="1 of 1",
     ),
 )
 KAPPAS = (2, 5, 10, 20)  # the time it takes grows with κ

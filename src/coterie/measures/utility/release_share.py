@@ -15,8 +15,11 @@ from collections.abc import Iterator
 
 from coterie.core.scores import Figure, Glance, Score
 from coterie.measures.comparison import Comparison
+from coterie.measures.rates import figures_in
 
 needs: frozenset[str] = frozenset()
+_figure = figures_in("utility", 10, expected=True, before="100.0%")
+_of_rows = figures_in("utility", 10, expected=True, before="100.0%", needs=frozenset({"rows"}))
 figures = (
     Figure(
         section="verdict",
@@ -24,65 +27,23 @@ figures = (
         title="Number of rows",
         if_zero="Nothing was released, so there is nothing to find in it and nothing to use.",
     ),
-    Figure(
-        section="utility",
-        order=10,
-        expected=True,
-        key="rows.count",
-        title="Number of rows",
-        reading="Lines of the log.",
-        before="rows",
-    ),
-    Figure(
-        section="utility",
-        order=10,
-        expected=True,
-        key="rows",
-        title="Rows kept",
-        reading="Share of the original's lines. Profiles that users share have no such number: they are repeated.",
-        before="100.0%",
+    _figure("rows.count", "Number of rows", "Lines of the log.", before="rows"),
+    _figure(
+        "rows",
+        "Rows kept",
+        "Share of the original's lines. Profiles that users share have no such number: they are repeated.",
         over_k=10,
     ),
-    Figure(
-        section="utility",
-        order=10,
-        expected=True,
-        needs=frozenset({"rows"}),
-        key="events",
-        title="Searches kept",
-        reading="Share of distinct searches: one user, one query, one time.",
-        before="100.0%",
-    ),
-    Figure(
-        section="utility",
-        order=10,
-        expected=True,
-        key="queries.count",
-        title="Number of distinct queries",
-        reading="Different texts.",
-        before="queries",
-    ),
-    Figure(
-        section="utility",
-        order=10,
-        expected=True,
-        key="queries",
-        title="Distinct queries kept",
-        reading="Usually small: most queries are typed by one person only.",
-        before="100.0%",
+    _of_rows("events", "Searches kept", "Share of distinct searches: one user, one query, one time."),
+    _figure("queries.count", "Number of distinct queries", "Different texts.", before="queries"),
+    _figure(
+        "queries",
+        "Distinct queries kept",
+        "Usually small: most queries are typed by one person only.",
         glance=Glance(axis="distinct queries kept", reading="More distinct queries are more useful."),
         over_k=20,
     ),
-    Figure(
-        section="utility",
-        order=10,
-        expected=True,
-        needs=frozenset({"rows"}),
-        key="users",
-        title="Users with something kept",
-        reading="Share of users of whom at least one row is left.",
-        before="100.0%",
-    ),
+    _of_rows("users", "Users with something kept", "Share of users of whom at least one row is left."),
 )
 
 

@@ -23,7 +23,7 @@ import polars as pl
 from coterie import taxonomies
 from coterie.core.scores import Figure, Score
 from coterie.measures.comparison import Comparison
-from coterie.measures.users import users_of
+from coterie.measures.subjects import users_of
 
 needs = frozenset({"record", "taxonomy"})
 effort = 3

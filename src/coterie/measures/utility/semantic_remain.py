@@ -23,33 +23,28 @@ import numpy as np
 import polars as pl
 
 from coterie import taxonomies
-from coterie.core.scores import Figure, Glance, Score
+from coterie.core.scores import Glance, Score
 from coterie.core.shapes import QUERIES
-from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
+from coterie.measures.rates import figures_in
 from coterie.taxonomies import Taxonomy
 
 needs = frozenset({"record", "taxonomy"})
 effort = 3
+_figure = figures_in("utility", 80, before="100%")
 figures = (
-    Figure(
-        section="utility",
-        order=80,
-        key="categories_1.level_5.relative",
-        title="Interests kept",
-        reading="How far the shares of the categories that users searched for (WordNet's fifth level, or that of the "
+    _figure(
+        "categories_1.level_5.relative",
+        "Interests kept",
+        "How far the shares of the categories that users searched for (WordNet's fifth level, or that of the "
         "taxonomy used) are those of what was released for them; mean over users. Compare with random groups.",
-        before="100%",
         glance=Glance(axis="interests kept", reading="More interests kept means more meaning left."),
     ),
-    Figure(
-        section="utility",
-        order=80,
-        key="categories_1.level_5",
-        title="Semantic remain percentage",
-        reading="The share of what users searched for, by category, that is still there. It is high for small users "
+    _figure(
+        "categories_1.level_5",
+        "Semantic remain percentage",
+        "The share of what users searched for, by category, that is still there. It is high for small users "
         "with large profiles, and for random groups too.",
-        before="100%",
     ),
 )
 LEVELS = (1, 2, 3, 4, 5, 6, 7, 8)
@@ -62,8 +57,7 @@ _KEPT = 500_000  # items of an original whose concepts stay in memory for its ot
 
 def measure(comparison: Comparison) -> Iterator[Score]:
     """Means over users for each level, and for levels together."""
-    if comparison.log.shape is not QUERIES:
-        raise NotApplicableError(f"It is about what queries mean, and this log is {comparison.log.shape.name}.")
+    comparison.require_shape(QUERIES, "It is about what queries mean")
     profiles = comparison.profiles
     tree = taxonomies.load(comparison.given("taxonomy"))
     concepts = _concepts(comparison, tree)

@@ -1,6 +1,6 @@
 """Topics: can somebody who has public documents with known topics tell what released vectors are about?
 
-A classifier (`measures/logistic.py`) learns from the raw vectors of `public` documents and their topics, and is asked
+A classifier (`measures/learning.py`) learns from the raw vectors of `public` documents and their topics, and is asked
 for the topic of each released document:
 
     accuracy             released documents whose topic is recognized
@@ -23,40 +23,32 @@ import numpy as np
 import polars as pl
 
 from coterie.core import randomness
-from coterie.core.scores import Figure, Score
+from coterie.core.scores import Score
 from coterie.core.shapes import sum_in_order
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
-from coterie.measures.documents import DOC, TERM, WEIGHT, DocumentVectors, concepts_of, vectors_of
-from coterie.measures.labels import topics_of
-from coterie.measures.logistic import Classifier, learn
+from coterie.measures.inputs import topics_of
+from coterie.measures.learning import Classifier, learn
+from coterie.measures.rates import figures_in
+from coterie.measures.subjects import DOC, TERM, WEIGHT, DocumentVectors, concepts_of, vectors_of
 
 needs = frozenset({"record", "topics", "public"})
+_figure = figures_in("utility", 45)
 figures = (
-    Figure(
-        section="utility",
-        order=45,
-        key="accuracy",
-        title="Topics recognized",
-        reading="Released documents whose topic a classifier recognizes that learnt from other documents, which are "
+    _figure(
+        "accuracy",
+        "Topics recognized",
+        "Released documents whose topic a classifier recognizes that learnt from other documents, which are "
         "public. Higher is more useful.",
         before="before.accuracy",
         over_k=60,
     ),
-    Figure(
-        section="utility",
-        order=45,
-        key="trained_on_release",
-        title="Topics recognized, trained on the release",
-        reading="The same for a classifier that learnt from the released vectors of other groups.",
+    _figure(
+        "trained_on_release",
+        "Topics recognized, trained on the release",
+        "The same for a classifier that learnt from the released vectors of other groups.",
     ),
-    Figure(
-        section="utility",
-        order=45,
-        key="chance",
-        title="Topics recognized without looking",
-        reading="The share of the most frequent topic.",
-    ),
+    _figure("chance", "Topics recognized without looking", "The share of the most frequent topic."),
 )
 
 

@@ -35,34 +35,29 @@ from numpy.typing import NDArray
 
 from coterie.core import randomness
 from coterie.core.arrays import offsets
-from coterie.core.scores import Figure, Score
+from coterie.core.scores import Score
 from coterie.errors import NotApplicableError
-from coterie.measures.category_shares import profile_names
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import Values, means, scored
+from coterie.measures.rates import Values, figures_in, means, scored
+from coterie.measures.subjects import drawn, profile_names
 from coterie.text.language import Language, language_in
 
 if TYPE_CHECKING:
     from coterie.kernels.lsa import Sparse
 
 needs = frozenset({"record", "later"})
+_figure = figures_in("utility", 92, before="before.{}")
 figures = (
-    Figure(
-        section="utility",
-        order=92,
-        key="model",
-        title="New words foretold by a model trained on it",
-        reading="A model of words learns from the release and is tried on people who are not in it: how well it ranks "
+    _figure(
+        "model",
+        "New words foretold by a model trained on it",
+        "A model of words learns from the release and is tried on people who are not in it: how well it ranks "
         "the words that they use later for the first time (nDCG@100). Compare with a model trained on the original.",
-        before="before.model",
     ),
-    Figure(
-        section="utility",
-        order=92,
-        key="with_popularity",
-        title="New words foretold by a model and popularity",
-        reading="The same, where the model also knows how many profiles have a word.",
-        before="before.with_popularity",
+    _figure(
+        "with_popularity",
+        "New words foretold by a model and popularity",
+        "The same, where the model also knows how many profiles have a word.",
     ),
 )
 PARTS = 3
@@ -138,9 +133,8 @@ def _truth(earlier: pl.DataFrame, later: pl.DataFrame, people: pl.DataFrame, see
     known = earlier.group_by("stem").len("users").filter(pl.col("users") >= 2)
     new = later.join(earlier, on=["subject", "stem"], how="anti").join(known, on="stem", how="semi")
     new = new.join(people, on="subject", how="semi")
-    users = new["subject"].unique().sort()
-    order = np.argsort(randomness.keys(seed, "users on trial", users), kind="stable")[:MOST_TRIED]
-    return new.filter(pl.col("subject").is_in(users.gather(order).implode())).select("subject", "stem").sort("subject")
+    users = drawn(new["subject"].unique().sort(), MOST_TRIED, seed, "users on trial")
+    return new.filter(pl.col("subject").is_in(users.implode())).select("subject", "stem").sort("subject")
 
 
 # --- the model -------------------------------------------------------------------------------------
@@ -161,9 +155,8 @@ class _Model:
     def of(cls, profiles: pl.DataFrame, seed: int) -> _Model:
         from coterie.kernels.lsa import directions
 
-        users = profiles["subject"].unique().sort()
-        order = np.argsort(randomness.keys(seed, "profiles to learn from", users), kind="stable")[:MOST_PROFILES]
-        chosen = profiles.filter(pl.col("subject").is_in(users.gather(order).implode()))
+        users = drawn(profiles["subject"].unique().sort(), MOST_PROFILES, seed, "profiles to learn from")
+        chosen = profiles.filter(pl.col("subject").is_in(users.implode()))
         common = chosen.group_by("stem").len("users").filter(pl.col("users") >= 2).sort("stem")
         having = common["users"].to_numpy().astype(np.float64)
         stems, n = common["stem"].to_numpy().astype(np.int64), chosen["subject"].n_unique()

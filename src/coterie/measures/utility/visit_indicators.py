@@ -26,11 +26,13 @@ from ipaddress import AddressValueError, IPv4Address
 
 import polars as pl
 
-from coterie.core.scores import Figure, Score
+from coterie.core.scores import Score
+from coterie.core.shapes import VISITS
 from coterie.errors import NotApplicableError
-from coterie.measures import visits
 from coterie.measures.comparison import Comparison
-from coterie.measures.visits import VALUE, N
+from coterie.measures.rates import figures_in
+from coterie.measures.utility import visit_tables as visits
+from coterie.measures.utility.visit_tables import VALUE, N
 from coterie.steps.sessions import session_minutes
 from coterie.steps.visitors import Visitors
 
@@ -40,29 +42,24 @@ series = ("share.1", "share.2", "share.3")
 _TOP = 3
 _GROUPS = "clusters"  # the table of the run record that says which rows became one record
 _BITS = 32
+_figure = figures_in("utility", 36)
 figures = (
-    Figure(
-        section="utility",
-        order=36,
-        key="clicks.error",
-        title="Error of clicks by browser",
-        reading="How far shares of clicks by family of browsers are off. 0% is the same table; lower is better.",
+    _figure(
+        "clicks.error",
+        "Error of clicks by browser",
+        "How far shares of clicks by family of browsers are off. 0% is the same table; lower is better.",
         before="0.0%",
     ),
-    Figure(
-        section="utility",
-        order=36,
-        key="sessions",
-        title="Sessions that are counted",
-        reading="Sessions in the release, in percent of those in the log. 100% is right.",
+    _figure(
+        "sessions",
+        "Sessions that are counted",
+        "Sessions in the release, in percent of those in the log. 100% is right.",
         before="100.0%",
     ),
-    Figure(
-        section="utility",
-        order=36,
-        key="share.error",
-        title="Error of sessions by browser",
-        reading="How far shares of sessions by family of browsers are off.",
+    _figure(
+        "share.error",
+        "Error of sessions by browser",
+        "How far shares of sessions by family of browsers are off.",
         before="0.0%",
     ),
 )
@@ -70,7 +67,7 @@ figures = (
 
 def measure(comparison: Comparison) -> Iterator[Score]:
     """Clicks and sessions by browser, before and after."""
-    visits.require_visits(comparison)
+    comparison.require_shape(VISITS, visits.ABOUT)
     rows = visits.clicks(Visitors()(comparison.log))
     if comparison.release.log.shape.count:
         table = visits.counted_tables(comparison.release.log).get("browsers")

@@ -14,28 +14,22 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from coterie.core.scores import Figure, Score
+from coterie.core.scores import Score
 from coterie.measures.comparison import Comparison
-from coterie.measures.documents import DOC, TERM, vectors_of
+from coterie.measures.rates import figures_in
+from coterie.measures.subjects import DOC, TERM, vectors_of
 
 needs = frozenset({"record"})
+_figure = figures_in("utility", 46)
 figures = (
-    Figure(
-        section="utility",
-        order=46,
-        key="all",
-        title="Vocabulary kept",
-        reading="The different terms of all documents and those of all released vectors: the share that both have, in "
+    _figure(
+        "all",
+        "Vocabulary kept",
+        "The different terms of all documents and those of all released vectors: the share that both have, in "
         "percent of those that either has (Jaccard's index).",
         before="100.0%",
     ),
-    Figure(
-        section="utility",
-        order=46,
-        key="terms",
-        title="Terms of a released vector",
-        reading="Mean over released vectors.",
-    ),
+    _figure("terms", "Terms of a released vector", "Mean over released vectors."),
 )
 
 

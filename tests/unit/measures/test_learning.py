@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from coterie.measures.logistic import RIDGE, fit, weighed
+from coterie.measures.learning import RIDGE, fit, weighed
 
 
 def test_no_slope_is_left():

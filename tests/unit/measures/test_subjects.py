@@ -8,7 +8,7 @@ import pytest
 import coterie
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
-from coterie.measures.units import cut, kind_of, people_behind, units_of
+from coterie.measures.subjects import cut, kind_of, people_behind, units_of
 from coterie.methods.count_visits import CountVisits
 from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.suppress_rare import SuppressRare

@@ -8,7 +8,7 @@ import pytest
 import coterie
 from coterie import jobs, measures
 from coterie.core.wording import in_words_of
-from coterie.measures import as_it_is
+from coterie.measures import attacks
 from coterie.reports import figures
 from coterie.reports.views import log_view
 from coterie.steps import parse_steps
@@ -40,7 +40,7 @@ def test_one_number_before(where, how, tmp_path):
                 sheet[each["measure"], each["attacker"]] = each["before"]
     assert sheet
     evidence = {(s["name"], s["key"]): s["value"] for s in told["releases"][0]["scores"]}
-    scores, _ = as_it_is.attacked(log, measures.seed_for(as_read), as_it_is.attacks())
+    scores, _ = attacks.attacked(log, measures.seed_for(as_read), attacks.names())
     alone = {(name, key): value for name, key, value, _ in scores.iter_rows()}
     found = jobs.inspect_logs([where], steps=parse_steps("default"))
     inspected = {(name, key): value for name, key, value, _ in found.iter_rows()}
@@ -56,20 +56,20 @@ def test_one_number_before(where, how, tmp_path):
         assert alone[key] == evidence[key], key
         assert figures.shown(evidence[key], "%") in shown
         assert inspected.get(key, evidence[key]) == evidence[key]
-        assert key in inspected or measures.effort(each.measure) > as_it_is.QUICK
+        assert key in inspected or measures.effort(each.measure) > attacks.QUICK
         seen += 1
     assert seen
 
 
 def test_some_of_many_people_are_attacked(monkeypatch):
     log = coterie.prepare(coterie.read("synth:users=60,seed=1"))
-    assert as_it_is.some_people(log, 1) == (log, None)
-    monkeypatch.setattr(as_it_is, "ATTACKED", 20)
-    some, people = as_it_is.some_people(log, 1)
+    assert attacks.some_people(log, 1) == (log, None)
+    monkeypatch.setattr(attacks, "ATTACKED", 20)
+    some, people = attacks.some_people(log, 1)
     assert people == some.frame.select(pl.col("user").n_unique()).collect().item() == 20
 
 
 def test_only_rates_on_the_original_are_kept():
-    scores, left_out = as_it_is.attacked(coterie.prepare(queries_log()), 1, ["witness", "known_terms"])
-    assert set(as_it_is.rates_before(scores)["key"]) == {"before.one_query", "before.own_query"}
+    scores, left_out = attacks.attacked(coterie.prepare(queries_log()), 1, ["witness", "known_terms"])
+    assert set(attacks.rates_before(scores)["key"]) == {"before.one_query", "before.own_query"}
     assert set(left_out) == {"known_terms"}
