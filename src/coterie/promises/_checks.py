@@ -1,4 +1,6 @@
-"""Small helpers of judges: counting rows, and making a Check of a count.
+"""Small helpers of judges: counting rows and the subjects behind them, and making a Check of a count.
+
+Multisets of rows, which stand for whole profiles and can be compared.
 
 What a promise may say publicly about a list or a taxonomy: the name of one that has a name, or a digest.
 
@@ -8,12 +10,15 @@ Times that are no finer than said, and that say how exact they are, as rows show
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import Any
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Annotated, Any
 
 import polars as pl
 
-from coterie.core.params import Choice
+from coterie.core.log import Log
+from coterie.core.params import Choice, Span
 from coterie.core.promise import ORIGINAL, Case, Check
 from coterie.core.shapes import TIME, Shape
 
@@ -158,3 +163,122 @@ def _one_of(levels: Sequence[str]) -> str:
     """`hour, day or month`."""
     *first, last = levels
     return f"{', '.join(first)} or {last}" if first else last
+
+
+# --- crowds -----------------------------------------------------------------------------------------
+
+
+ALL_OF_IT = "all"
+Window = Annotated[
+    str, Span(ALL_OF_IT), "in how long a time before the end of the log users are counted; 'all': in all of it"
+]
+_HALVES: tuple[Callable[[pl.Expr], pl.Expr], ...] = (lambda hashed: hashed // 2**32, lambda hashed: hashed % 2**32)
+
+
+def crowds(case: Case, key: Sequence[str], k: int, *, named: bool, needs: str = ORIGINAL) -> Iterator[Check]:
+    """At least k distinct subjects of the original behind each released key, and no more rows than there.
+
+    `named`: each name in the release stands for one person, so that without the original names can be counted.
+    """
+    columns = list(key)
+    what = " and ".join(case.shape.item_noun if name == case.shape.item else name for name in columns)
+    crowd = ".".join(("crowd", *columns))
+    detail = f"at least {k} {case.log_shape.subject_nouns} behind each released {what}"
+    more, no_more = ".".join(("rows", *columns)), f"no {what} has more rows than in the original"
+    released = case.rows.select(columns).drop_nulls().group_by(columns).len("released")
+    if case.original is not None:
+        owned = with_owner(case.original, case.shape.item, columns).join(released, on=columns, how="semi")
+        how = ""
+    elif named and _has_names(case, columns):
+        owned = case.rows.select(*columns, pl.col(case.shape.subject).alias("_owner")).drop_nulls()
+        how = "counted by the names in the release"
+    else:
+        yield not_checked(crowd, detail, carries_promise=True, needs=needs)
+        yield not_checked(more, no_more, needs=needs)
+        return
+    table = sizes(released, owned, columns)
+    few, excess = pl.col("crowd") < k, pl.col("released") > pl.col("rows")
+    numbers = table.select(
+        pl.col("crowd").min().alias("smallest"), few.sum().alias("few"), excess.sum().alias("excess"), pl.len()
+    )
+    smallest, broken, invented, total = numbers.collect(engine="streaming").row(0)
+    concerns = None
+    if broken:
+        exposed = owned.join(table.filter(few).select(columns), on=columns, how="semi")
+        concerns = count(exposed.select(pl.col("_owner").drop_nulls().n_unique()))
+    yield judged(
+        crowd,
+        broken,
+        detail,
+        fault="have fewer",
+        looked_at=total,
+        concerns=concerns,
+        how=how,
+        needs_original=case.original is not None,
+        carries_promise=True,
+        largest_k=None if smallest is None else int(smallest),
+    )
+    if case.original is None:
+        yield not_checked(more, no_more, needs=needs)
+    else:
+        yield judged(more, invented, no_more, fault="have invented rows", looked_at=total, needs_original=True)
+
+
+def _has_names(case: Case, columns: Sequence[str]) -> bool:
+    """Whether a row with a key has a name, too; a release without any key has nobody to name."""
+    if not case.shape.subject:
+        return False
+    keyed = case.rows.drop_nulls(columns).select(
+        pl.len().alias("keys"), pl.col(case.shape.subject).count().alias("names")
+    )
+    keys, names = keyed.collect(engine="streaming").row(0)
+    return bool(names or not keys)
+
+
+def recent(original: Log, window: str) -> Log:
+    """The original in which only rows of its last time, as long as the window, have a subject that can be counted."""
+    if window == ALL_OF_IT:
+        return original
+    shape = original.shape
+    when = pl.col(shape.time).to_physical()
+    newest = original.frame.select(when.max()).collect(engine="streaming").item() if shape.time else None
+    old = pl.lit(True) if newest is None else (when <= newest - Span.seconds(window) * 1_000_000).fill_null(True)
+    nobody = pl.when(~old).then(pl.col(shape.subject)).alias(shape.subject)
+    return replace(original, frame=original.frame.with_columns(nobody))
+
+
+def with_owner(original: Log, item: str, columns: Sequence[str]) -> pl.LazyFrame:
+    """Columns of the original, its items under the name that they have in the release; and `_owner`, its subject."""
+    renamed = [pl.col(original.shape.item).alias(item) if name == item else pl.col(name) for name in columns]
+    return original.frame.select(*renamed, pl.col(original.shape.subject).alias("_owner"))
+
+
+def sizes(released: pl.LazyFrame, owned: pl.LazyFrame, columns: Sequence[str]) -> pl.LazyFrame:
+    """Released rows of each key, and the users (`crowd`) and rows that it has in `owned`."""
+    behind = owned.group_by(columns).agg(
+        pl.col("_owner").drop_nulls().n_unique().alias("crowd"), pl.len().alias("rows")
+    )
+    return released.join(behind, on=list(columns), how="left").with_columns(pl.col("crowd", "rows").fill_null(0))
+
+
+def released_items(case: Case, original: Log) -> pl.DataFrame:
+    """item, released, crowd, rows: each released item, its rows, and its users and rows in the original."""
+    item = case.shape.item
+    released = case.rows.select(item).drop_nulls().group_by(item).len("released")
+    owned = with_owner(original, item, [item]).join(released, on=item, how="semi")
+    return sizes(released, owned, [item]).collect(engine="streaming").rename({item: "item"})
+
+
+def secret_seeds() -> tuple[int, int]:
+    """Keys of two hashes that nobody who made the rows could know: collisions cannot be prepared."""
+    return secrets.randbits(63), secrets.randbits(63)
+
+
+def multisets(
+    rows: pl.LazyFrame, owner: Sequence[str], columns: Sequence[str], seeds: tuple[int, int]
+) -> pl.LazyFrame:  # fmt: skip
+    """One row for each owner: sums of two hashes under secret keys, which stand for the multiset of its rows."""
+    hashes = [pl.struct(columns).hash(seed=seed).alias(f"h{i}") for i, seed in enumerate(seeds)]
+    # Sums of halves cannot overflow, so no bit of a hash is lost.
+    parts = [half(pl.col(name)).sum().alias(f"{name}{i}") for name in ("h0", "h1") for i, half in enumerate(_HALVES)]
+    return rows.select(*owner, *hashes).group_by(owner).agg(pl.len().alias("n"), *parts)

@@ -36,15 +36,15 @@ from coterie.promises._checks import (
     any_given,
     judged,
     level_of,
+    multisets,
     no_finer,
     not_checked,
     other_columns,
     rows_broken,
+    secret_seeds,
     time_columns,
 )
-from coterie.promises._crowds import multisets, secret_seeds
-from coterie.promises._names import is_known, names_of, names_of_labels
-from coterie.promises._units import Linking, with_owner
+from coterie.promises._names import Linking, is_known, names_of, names_of_labels, with_owner
 
 Users = Annotated[
     str,

@@ -22,8 +22,8 @@ from coterie.core.params import Range, Several, check_params
 from coterie.core.promise import Case, Check, Kind
 from coterie.errors import ParameterError
 from coterie.promises._checks import any_given, judged, not_checked, rows_broken
+from coterie.promises._names import SESSION, numbered_as_promised
 from coterie.promises._single_queries import SessionMinutes
-from coterie.promises._units import SESSION, numbered_as_promised
 from coterie.promises._visit_recount import family, host, with_reading
 from coterie.promises._words import Worded
 

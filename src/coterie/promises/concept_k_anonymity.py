@@ -21,8 +21,7 @@ from coterie.core.params import Attrs, Choice, Flag, KDetails, Range, Times, che
 from coterie.core.promise import ORIGINAL, Case, Check, Kind
 from coterie.errors import ParameterError
 from coterie.promises import _rules
-from coterie.promises._checks import NameOrDigest, judged, not_checked, strange_items
-from coterie.promises._crowds import ALL_OF_IT, Window, crowds, recent
+from coterie.promises._checks import ALL_OF_IT, NameOrDigest, Window, crowds, judged, not_checked, recent, strange_items
 from coterie.promises._names import seeded
 from coterie.promises._single_queries import (
     ANYWHERE,

@@ -21,8 +21,7 @@ from coterie.core.log import Log
 from coterie.core.params import Choice, Flag, Range, check_params
 from coterie.core.promise import Case, Check, Kind
 from coterie.promises import _rules
-from coterie.promises._checks import judged, not_checked, rows_broken, strange_items
-from coterie.promises._crowds import multisets, secret_seeds
+from coterie.promises._checks import judged, multisets, not_checked, rows_broken, secret_seeds, strange_items
 from coterie.promises._names import BOTH, RECORD, is_known, names_of
 from coterie.promises._words import Worded
 from coterie.taxonomies import Taxonomy

@@ -21,8 +21,16 @@ from coterie.core.log import Log
 from coterie.core.params import Attrs, Flag, KDetails, Range, Times, check_params
 from coterie.core.promise import Case, Check, Kind
 from coterie.promises import _rules
-from coterie.promises._checks import NameOrDigest, judged, not_checked, time_columns
-from coterie.promises._crowds import ALL_OF_IT, Window, recent, released_items
+from coterie.promises._checks import (
+    ALL_OF_IT,
+    NameOrDigest,
+    Window,
+    judged,
+    not_checked,
+    recent,
+    released_items,
+    time_columns,
+)
 from coterie.promises._names import seeded
 from coterie.promises._single_queries import (
     ANYWHERE,

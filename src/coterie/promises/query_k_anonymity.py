@@ -11,7 +11,7 @@ from coterie.core.params import Attrs, KDetails, Range, Times, check_params
 from coterie.core.promise import Case, Check, Kind
 from coterie.core.shapes import QUERIES
 from coterie.promises import _rules
-from coterie.promises._crowds import ALL_OF_IT, Window, crowds, recent
+from coterie.promises._checks import ALL_OF_IT, Window, crowds, recent
 from coterie.promises._names import seeded
 from coterie.promises._single_queries import (
     ANYWHERE,

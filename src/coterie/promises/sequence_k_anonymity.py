@@ -25,9 +25,8 @@ from coterie.core.shapes import Shape
 from coterie.errors import ParameterError
 from coterie.promises import _rules
 from coterie.promises._checks import judged, not_checked, rows_broken
-from coterie.promises._names import RECORD, is_known, names_of
+from coterie.promises._names import RECORD, SESSION, is_known, names_of, numbered_as_promised
 from coterie.promises._single_queries import SessionMinutes
-from coterie.promises._units import SESSION, numbered_as_promised
 from coterie.promises._words import Worded
 
 Ints = NDArray[np.int64]

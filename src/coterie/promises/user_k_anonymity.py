@@ -26,13 +26,14 @@ from coterie.promises._checks import (
     any_given,
     count,
     judged,
+    multisets,
     no_finer,
     not_checked,
     other_columns,
     rows_broken,
+    secret_seeds,
     strange_items,
 )
-from coterie.promises._crowds import multisets, secret_seeds
 from coterie.promises._people import people
 from coterie.promises._words import Worded
 from coterie.text.language import ENGLISH, Language, LanguageName, language

@@ -21,8 +21,7 @@ from coterie.core.log import Log
 from coterie.core.params import Attrs, Choice, KDetails, NumberOr, Range, Times, check_params
 from coterie.core.promise import Case, Check, Kind
 from coterie.promises import _rules
-from coterie.promises._checks import count, judged, not_checked
-from coterie.promises._crowds import ALL_OF_IT, Window, recent, released_items
+from coterie.promises._checks import ALL_OF_IT, Window, count, judged, not_checked, recent, released_items
 from coterie.promises._names import RECORD, seeded
 from coterie.promises._single_queries import (
     Details,
