@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import polars as pl
@@ -23,45 +23,82 @@ from coterie.core.promise import ORIGINAL, Case, Check
 from coterie.core.shapes import TIME, Shape
 
 
-def judged(
-    name: str,
-    broken: int,
-    detail: str,
-    *,
-    fault: str,
-    looked_at: int | None = None,
-    concerns: int | None = None,
-    how: str = "",
-    needs_original: bool = False,
-    carries_promise: bool = False,
-    largest_k: int | None = None,
-) -> Check:
-    """A check that was made: it failed if anything is broken."""
-    return Check(
-        name=name,
-        status="failed" if broken else "passed",
-        detail=detail,
-        looked_at=looked_at,
-        broken=int(broken),
-        fault=fault if broken else "",
-        concerns=concerns if broken else None,
-        how=how,
-        needs_original=needs_original,
-        carries_promise=carries_promise,
-        largest_k=largest_k,
-    )
+@dataclass(frozen=True)
+class Question:
+    """What a judge asks of a release, in words. A count answers it; without one it says what it would need."""
+
+    name: str
+    detail: str
+    """What must hold."""
+    fault: str = ""
+    """What the broken ones have or lack, as the end of a sentence."""
+    original: bool = False
+    """Whether only the original can tell."""
+    carries: bool = False
+    """Whether the promise itself rests on the answer."""
+
+    def answered(
+        self,
+        broken: int,
+        looked_at: int | None = None,
+        *,
+        concerns: int | None = None,
+        how: str = "",
+        largest_k: int | None = None,
+    ) -> Check:
+        """The check: it failed if anything is broken."""
+        return Check(
+            name=self.name,
+            status="failed" if broken else "passed",
+            detail=self.detail,
+            looked_at=looked_at,
+            broken=int(broken),
+            fault=self.fault if broken else "",
+            concerns=concerns if broken else None,
+            how=how,
+            needs_original=self.original,
+            carries_promise=self.carries,
+            largest_k=largest_k,
+        )
+
+    def of_rows(self, rows: pl.LazyFrame, broken: pl.Expr) -> Check:
+        """The check of rows one by one: a condition is true of those that break it."""
+        return self.answered(*rows_broken(rows, broken))
+
+    def of_crowds(self, sizes: pl.Series, k: int, *, concerns: int | None = None, how: str = "") -> Check:
+        """The check of crowds, which are to have k members each."""
+        smallest = None if sizes.is_empty() else int(sizes.min())  # type: ignore[arg-type]
+        few = int((sizes < k).sum())
+        return self.answered(few, sizes.len(), concerns=concerns, how=how, largest_k=smallest)
+
+    def of_equals(self, subjects: pl.LazyFrame, k: int, what: str) -> Check:
+        """The check of subjects that are to be equal to k - 1 others; `what` they are the kinds of."""
+        crowd = pl.col("crowd")
+        kinds = subjects.group_by(pl.all()).len("crowd")
+        smallest, few, total, different = numbers(
+            kinds.select(
+                crowd.min().alias("smallest"),
+                crowd.filter(crowd < k).sum().alias("few"),
+                crowd.sum().alias("total"),
+                pl.len().alias("different"),
+            )
+        ).row(0)
+        return self.answered(few, total, how=f"{different:,} different {what}", largest_k=smallest)
+
+    def open(self, needs: str = ORIGINAL) -> Check:
+        """A check that could not be made with what was given."""
+        return Check(
+            name=self.name,
+            status="not checked",
+            detail=self.detail,
+            needs=needs,
+            needs_original=True,
+            carries_promise=self.carries,
+        )
 
 
-def not_checked(name: str, detail: str, *, carries_promise: bool = False, needs: str = ORIGINAL) -> Check:
-    """A check that could not be made with what was given."""
-    return Check(
-        name=name,
-        status="not checked",
-        detail=detail,
-        needs=needs,
-        needs_original=True,
-        carries_promise=carries_promise,
-    )
+LINES = Question("tables", "rows are lines of tables with a number each", "has other columns", carries=True)
+"""What a shape must have for its numbers to be judged."""
 
 
 def rows_broken(rows: pl.LazyFrame, broken: pl.Expr) -> tuple[int, int]:
@@ -135,12 +172,18 @@ LEVELS = {
 """By the finest time that may accompany an item: that, and what takes its place where too few share it."""
 
 
+def nothing_beside(case: Case, others: tuple[str, ...]) -> Check:
+    """Columns that nobody counted are empty."""
+    only = f"nothing accompanies a {case.shape.item_noun} but what was counted; {', '.join(others)} must be empty"
+    return Question("details", only, "rows have a value there", carries=True).of_rows(case.rows, any_given(others))
+
+
 def level_of(shape: Shape) -> pl.Expr:
     """How exact the time of a row is; nothing where rows do not say it."""
     return pl.col(shape.level) if shape.level else pl.lit(None, pl.String)
 
 
-def no_finer(levels: Sequence[str], case: Case, *, carries_promise: bool = False) -> Iterator[Check]:
+def no_finer(levels: Sequence[str], case: Case, *, carries: bool = False) -> Iterator[Check]:
     """Each released time is the beginning of its hour, day, week, month or quarter, one of `levels`, or missing."""
     shape = case.shape
     if not shape.time:
@@ -148,15 +191,12 @@ def no_finer(levels: Sequence[str], case: Case, *, carries_promise: bool = False
     time, said = pl.col(shape.time), level_of(shape)
     fits = [(time == time.dt.truncate(UNITS[level])) & (said == level) for level in levels]
     whole = pl.any_horizontal(pl.lit(False), *fits).fill_null(False)
-    broken, rows = rows_broken(case.rows, pl.when(time.is_null()).then(said.is_not_null()).otherwise(~whole))
-    yield judged(
-        "times",
-        broken,
-        f"each time is the beginning of its {_one_of(levels)}, as its row says" if levels else "no row has a time",
-        fault="rows have another time, or say something else" if levels else "rows do",
-        looked_at=rows,
-        carries_promise=carries_promise,
-    )
+    detail, fault = "no row has a time", "rows do"
+    if levels:
+        detail = f"each time is the beginning of its {_one_of(levels)}, as its row says"
+        fault = "rows have another time, or say something else"
+    broken = pl.when(time.is_null()).then(said.is_not_null()).otherwise(~whole)
+    yield Question("times", detail, fault, carries=carries).of_rows(case.rows, broken)
 
 
 def _one_of(levels: Sequence[str]) -> str:
@@ -182,9 +222,14 @@ def crowds(case: Case, key: Sequence[str], k: int, *, named: bool, needs: str = 
     """
     columns = list(key)
     what = " and ".join(case.shape.item_noun if name == case.shape.item else name for name in columns)
-    crowd = ".".join(("crowd", *columns))
-    detail = f"at least {k} {case.log_shape.subject_nouns} behind each released {what}"
-    more, no_more = ".".join(("rows", *columns)), f"no {what} has more rows than in the original"
+    crowd = Question(
+        ".".join(("crowd", *columns)),
+        f"at least {k} {case.log_shape.subject_nouns} behind each released {what}",
+        "have fewer",
+        original=case.original is not None,
+        carries=True,
+    )
+    no_more = no_more_rows(".".join(columns), what)
     released = case.rows.select(columns).drop_nulls().group_by(columns).len("released")
     if case.original is not None:
         owned = with_owner(case.original, case.shape.item, columns).join(released, on=columns, how="semi")
@@ -193,8 +238,8 @@ def crowds(case: Case, key: Sequence[str], k: int, *, named: bool, needs: str = 
         owned = case.rows.select(*columns, pl.col(case.shape.subject).alias("_owner")).drop_nulls()
         how = "counted by the names in the release"
     else:
-        yield not_checked(crowd, detail, carries_promise=True, needs=needs)
-        yield not_checked(more, no_more, needs=needs)
+        yield crowd.open(needs)
+        yield no_more.open(needs)
         return
     table = sizes(released, owned, columns)
     few, excess = pl.col("crowd") < k, pl.col("released") > pl.col("rows")
@@ -206,22 +251,14 @@ def crowds(case: Case, key: Sequence[str], k: int, *, named: bool, needs: str = 
     if broken:
         exposed = owned.join(table.filter(few).select(columns), on=columns, how="semi")
         concerns = count(exposed.select(pl.col("_owner").drop_nulls().n_unique()))
-    yield judged(
-        crowd,
-        broken,
-        detail,
-        fault="have fewer",
-        looked_at=total,
-        concerns=concerns,
-        how=how,
-        needs_original=case.original is not None,
-        carries_promise=True,
-        largest_k=None if smallest is None else int(smallest),
-    )
-    if case.original is None:
-        yield not_checked(more, no_more, needs=needs)
-    else:
-        yield judged(more, invented, no_more, fault="have invented rows", looked_at=total, needs_original=True)
+    yield crowd.answered(broken, total, concerns=concerns, how=how, largest_k=smallest)
+    yield no_more.open(needs) if case.original is None else no_more.answered(invented, total)
+
+
+def no_more_rows(columns: str, what: str) -> Question:
+    """Whether rows were invented."""
+    detail = f"no {what} has more rows than in the original"
+    return Question(f"rows.{columns}", detail, "have invented rows", original=True)
 
 
 def _has_names(case: Case, columns: Sequence[str]) -> bool:
@@ -267,6 +304,11 @@ def released_items(case: Case, original: Log) -> pl.DataFrame:
     released = case.rows.select(item).drop_nulls().group_by(item).len("released")
     owned = with_owner(original, item, [item]).join(released, on=item, how="semi")
     return sizes(released, owned, [item]).collect(engine="streaming").rename({item: "item"})
+
+
+def invented(items: pl.DataFrame) -> int:
+    """How many of some released items have more rows than in the original."""
+    return items.filter(pl.col("released") > pl.col("rows")).height
 
 
 def secret_seeds() -> tuple[int, int]:

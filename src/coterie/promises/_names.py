@@ -20,7 +20,7 @@ import polars as pl
 from coterie.core.log import Log
 from coterie.core.promise import Case, Check
 from coterie.core.shapes import Shape
-from coterie.promises._checks import judged, not_checked
+from coterie.promises._checks import Question
 
 RECORD = "the run record (--record DIR)"
 BOTH = "the original log and the run record (--original LOG --record DIR)"
@@ -189,19 +189,11 @@ def seeded(case: Case, users: str, linking: Linking | None = None) -> Iterator[C
     if users == "drop" or not case.shape.subject:
         return
     detail = f"names are those that the run's seed gives {case.log_shape.subject_nouns} of the original"
+    seeds = Question("seeded", detail, "are others", original=True, carries=True)
     if case.original is None or not is_known(case):
-        yield not_checked("seeded", detail, carries_promise=True, needs=BOTH if case.original is None else RECORD)
-        return
-    broken, names = _not_given(case, case.original, users, linking)
-    yield judged(
-        "seeded",
-        broken,
-        detail,
-        fault="are others",
-        looked_at=names,
-        needs_original=True,
-        carries_promise=True,
-    )
+        yield seeds.open(BOTH if case.original is None else RECORD)
+    else:
+        yield seeds.answered(*_not_given(case, case.original, users, linking))
 
 
 def _given_names(

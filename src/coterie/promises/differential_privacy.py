@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import date
 from fractions import Fraction
 from statistics import NormalDist
@@ -22,10 +22,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from coterie.core.params import Above, Choice, Days, Range, check_params
+from coterie.core.params import Above, Choice, Days, Range
 from coterie.core.promise import Case, Check, Kind
-from coterie.errors import ParameterError
-from coterie.promises._checks import count, judged, not_checked
+from coterie.promises._checks import Question, count
 from coterie.promises._words import Worded
 
 _RECORD = "the run record (--record DIR)"
@@ -61,37 +60,18 @@ class DifferentialPrivacy(Worded):
     anywhere: ClassVar[bool] = True
     """Its judge reads a cluster's rows as a stream, a few columns of them."""
     about: ClassVar[Literal["items", "subjects"]] = "items"
-
-    def __post_init__(self) -> None:
-        check_params(self, self.name)
+    releases: ClassVar[Kind] = "counts"
+    """Numbers, or items without numbers."""
+    evidence: ClassVar[tuple[str, ...]] = ("private_stages", "private_table", "private_prices")
+    """The tables that selection and noise were made with; none of them depends on the log."""
+    not_of_foreign: ClassVar[str] = (
+        "is about how a file was made and cannot be checked for a file that Coterie did not make."
+    )
 
     @property
     def derived(self) -> Mapping[str, object]:
         """The factor that epsilon stands for, and whether numbers are released at all."""
         return {"factor": math.exp(self.epsilon), "numbers_too": bool(self.counts or self.days)}
-
-    @property
-    def releases(self) -> Kind:
-        """Numbers, or items without numbers."""
-        return "counts"
-
-    @property
-    def linkage_bound(self) -> float | None:
-        """None: nothing is released under a name."""
-        return None
-
-    @property
-    def evidence(self) -> tuple[str, ...]:
-        """The tables that selection and noise were made with; none of them depends on the log."""
-        return ("private_stages", "private_table", "private_prices")
-
-    @classmethod
-    def of_foreign(cls, values: Mapping[str, Any], *, named: bool) -> DifferentialPrivacy:  # noqa: ARG003 (the protocol's)
-        """Rows alone cannot show it."""
-        raise ParameterError(
-            "differential_privacy is about how a file was made and cannot be checked for a file that Coterie did not "
-            "make."
-        )
 
     def check(self, case: Case) -> Iterator[Check]:
         """Look at the form of what is published, count users, and compute again what it all costs."""
@@ -106,13 +86,11 @@ class DifferentialPrivacy(Worded):
         expected = self._tables
         allowed = pl.col("table").is_null() if expected == [None] else pl.col("table").is_in(expected)
         rows = case.rows
-        broken = count(rows.select((~allowed.fill_null(False)).sum()))
+        belongs = Question("tables", "every line belongs to a table of the promise", "belong to none")
+        yield belongs.of_rows(rows, ~allowed.fill_null(False))
         lines = count(rows.select(pl.len()))
-        yield judged(
-            "tables", broken, "every line belongs to a table of the promise", fault="belong to none", looked_at=lines
-        )
         doubled = lines - count(rows.select(pl.struct("table", "item", "detail").n_unique()))
-        yield judged("lines", doubled, "every item stands once in its table", fault="stand twice", looked_at=lines)
+        yield Question("lines", "every item stands once in its table", "stand twice").answered(doubled, lines)
         numbers = pl.any_horizontal(pl.col("count", "low", "high").is_null())
         wanted = pl.lit(bool(self.counts)) | pl.col("table").eq_missing("days")
         wrong = pl.when(wanted).then(numbers).otherwise(~pl.all_horizontal(pl.col("count", "low", "high").is_null()))
@@ -120,21 +98,15 @@ class DifferentialPrivacy(Worded):
         low = pl.any_horizontal(
             pl.col("low") < least, pl.col("count") < pl.col("low"), pl.col("high") < pl.col("count")
         )
-        broken = count(rows.select((wrong | low.fill_null(False)).sum()))
-        yield judged(
-            "numbers",
-            broken,
-            "numbers stand where they are promised, inside their intervals",
-            fault="do not",
-            looked_at=lines,
-        )
+        placed = Question("numbers", "numbers stand where they are promised, inside their intervals", "do not")
+        yield placed.of_rows(rows, wrong | low.fill_null(False))
         widths = (
             rows.filter(pl.col("low") > least)
             .group_by("table")
             .agg((pl.col("high") - pl.col("count")).n_unique().alias("n"))
         )
         uneven = count(widths.select((pl.col("n") > 1).sum()))
-        yield judged("intervals", uneven, "all intervals of a table are of one width", fault="tables have others")
+        yield Question("intervals", "all intervals of a table are of one width", "tables have others").answered(uneven)
         if self.days:
             first, last = (date.fromisoformat(day) for day in self.days.split(".."))
             items = count(rows.filter(pl.col("table") == expected[0]).select(pl.len()))
@@ -143,7 +115,7 @@ class DifferentialPrivacy(Worded):
             there = count(cells.filter(inside).select(pl.len()))
             missing = abs(items * ((last - first).days + 1) - there) + count(cells.filter(~inside).select(pl.len()))
             detail = "every published item has a number for each of the days"
-            yield judged("days", missing, detail, fault="numbers are missing or too many")
+            yield Question("days", detail, "numbers are missing or too many").answered(missing)
 
     @property
     def _tables(self) -> list[str | None]:
@@ -155,8 +127,9 @@ class DifferentialPrivacy(Worded):
     def _crowds(self, case: Case) -> Check:
         """With the original: every item is there, and enough users have it."""
         detail = f"every released item was typed by at least {self.k} users of the original"
+        typed = Question("users", detail, "were not", original=True, carries=True)
         if case.original is None:
-            return not_checked("users", detail, carries_promise=True)
+            return typed.open()
         broken = looked_at = 0
         for stage, table in zip(stage_names(self.items, self.days), self._tables, strict=True):
             if stage == "days":
@@ -166,32 +139,21 @@ class DifferentialPrivacy(Worded):
             published = items.collect(engine="streaming")["text"]
             looked_at += published.len()
             broken += published.len() - _held_by(case, stage, published, self.k)
-        return judged(
-            "users", broken, detail, fault="were not", looked_at=looked_at, needs_original=True, carries_promise=True
-        )
+        return typed.answered(broken, looked_at)
 
     # --- cost ------------------------------------------------------------------------------------
 
     def _accounts(self, case: Case) -> Check:
         """Compute what the tables of the run cost."""
-        detail = "tables, prices and noise cost at most epsilon and delta"
-        empty = (
-            "alpha",
-            "share",
-            "sketch",
-            "counts",
-            "scale",
-            "threshold",
-            *[n for n, t in _STAGES.items() if t == pl.Int64],
-        )
+        accounts = Question("accounts", "tables, prices and noise cost at most epsilon and delta", carries=True)
+        empty = tuple(name for name in _STAGES if name not in ("stage", "epsilon", "delta"))
         stages = case.table("private_stages", _STAGES, nullable=empty)
         table, prices = case.table("private_table", _TABLE), case.table("private_prices", _PRICES)
         if stages is None or table is None or prices is None:
-            return not_checked("accounts", detail, needs=_RECORD, carries_promise=True)
+            return accounts.open(_RECORD)
         faults = list(broken_accounts(stages.to_dicts(), table, prices, asdict(self)))
-        fault = f"faults: {'; '.join(faults)}" if faults else ""
         how = f"{table.height:,} weights and {prices.height:,} prices computed again"
-        return judged("accounts", len(faults), detail, fault=fault, how=how, carries_promise=True)
+        return replace(accounts, fault=f"faults: {'; '.join(faults)}").answered(len(faults), how=how)
 
 
 def _held_by(case: Case, stage: str, published: pl.Series, k: int) -> int:
@@ -270,6 +232,7 @@ def _laplace_rounding(scale: float) -> float:
 
 
 def _selection(stage: Row, table: pl.DataFrame, prices: pl.DataFrame, promise: Mapping[str, Any]) -> Iterator[str]:
+    """Items and their numbers: budgets, noise, and the price of each step."""
     if any(stage[name] is None for name in ("alpha", "share", "cost_budget", "mass_budget", "sketch_unit")):
         yield "a part without its numbers"
         return
