@@ -22,7 +22,7 @@ import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Annotated, Any, ClassVar, Literal, Protocol, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, Protocol, Self
 
 import polars as pl
 
@@ -113,9 +113,6 @@ class InWindow(Linking, Protocol):
     def window(self) -> str: ...
 
 
-P = TypeVar("P")
-
-
 class ItemPromise(Worded):
     """What all promises about single items say. What some of them can do, each of these says for itself."""
 
@@ -127,9 +124,13 @@ class ItemPromise(Worded):
         return LEVELS[self.times] if self.attrs == "common" else ()
 
 
-def of_rows_alone(cls: type[P], values: Mapping[str, Any], *, named: bool) -> P:
-    """The promise to check of rows without a sidecar, which keep whatever they have beside items."""
-    return cls(**{**values, "users": "pseudonym" if named else "drop", "attrs": "keep"})
+class OfRowsAlone:
+    """A promise that can be checked of rows without a sidecar, which keep whatever they have beside items."""
+
+    @classmethod
+    def of_foreign(cls, values: Mapping[str, Any], *, named: bool) -> Self:
+        """The promise to check of such rows."""
+        return cls(**{**values, "users": "pseudonym" if named else "drop", "attrs": "keep"})
 
 
 def judged_anywhere(promise: InWindow) -> bool:
@@ -190,9 +191,9 @@ def _accompaniment(
     yield from _in_themselves(case, promise)
     enough, known = crowd_of_details(promise), case.original is not None
     whole = (shape.item, *shape.details, *time_columns(shape)[:1])
-    accompaniment = f"whatever accompanies a {shape.item_noun} ({', '.join(whole[1:])})"
-    share = f"at least {enough} {nouns.subject_nouns} share {accompaniment}"
-    shared = Question(".".join(("crowd", *whole)), share, "have fewer", original=known, carries=True)
+    beside = f"whatever accompanies a {shape.item_noun} ({', '.join(whole[1:])})"
+    told = f"at least {enough} {nouns.subject_nouns} share {beside}"
+    shared = Question(".".join(("crowd", *whole)), told, "have fewer", original=known, carries=True)
     accompanied = _BESIDE[attrs].format(subjects=nouns.subject_nouns, k=promise.k_details)
     detail = detail or f"the rows of each released {shape.item_noun} are those of the original, {accompanied}"
     named = promise.users == "pseudonym"
@@ -211,8 +212,8 @@ def _accompaniment(
     owner, rows = with_owner(case.original, shape, with_values(promise, users=users), case.rows)
     made_with = _made_with(case, promise)
     share, times = crowd_of_details(made_with), made_with.times
-    told = should_say(rows, shape, attrs, share, key, *owner, times=times, cut=cut)
-    before = told.collect(engine="streaming").lazy()
+    should = should_say(rows, shape, attrs, share, key, *owner, times=times, cut=cut)
+    before = should.collect(engine="streaming").lazy()
     after = said(case.rows, shape, attrs, key, *([shape.subject] if owner else []))
     tuples = _compared(before, after)
     yield same.answered(tuples.filter(pl.col("before") != pl.col("after")).height, tuples.height)

@@ -36,11 +36,11 @@ from coterie.promises._single_queries import (
     ItemPromise,
     LinkMinutes,
     LinkQueries,
+    OfRowsAlone,
     SessionMinutes,
     Users,
     accompaniment,
     judged_anywhere,
-    of_rows_alone,
     whose,
 )
 from coterie.text.function_words import FUNCTION_LISTS, name_of_words
@@ -52,7 +52,7 @@ _CLAIMS = dict.fromkeys(("item", "by", "user"), pl.String)  # who covers whom: i
 
 
 @dataclass(frozen=True, kw_only=True)
-class KThetaAffinity(ItemPromise):
+class KThetaAffinity(OfRowsAlone, ItemPromise):
     """Every released item, and released items affine to it, were issued by at least k users of the original log."""
 
     k: Annotated[int, Range(2), "smallest number of users behind a released query and those affine to it"]
@@ -81,7 +81,6 @@ class KThetaAffinity(ItemPromise):
     releases: ClassVar[Kind] = "text"
     """Released items are what was typed."""
     anywhere = property(judged_anywhere)
-    of_foreign = classmethod(of_rows_alone)
 
     @property
     def derived(self) -> Mapping[str, object]:

@@ -16,19 +16,19 @@ from coterie.promises._single_queries import (
     ItemPromise,
     LinkMinutes,
     LinkQueries,
+    OfRowsAlone,
     SessionMinutes,
     ShapeName,
     Users,
     accompaniment,
     judged_anywhere,
     links,
-    of_rows_alone,
     whose,
 )
 
 
 @dataclass(frozen=True, kw_only=True)
-class QueryKAnonymity(ItemPromise):
+class QueryKAnonymity(OfRowsAlone, ItemPromise):
     """Every released item was issued by at least k users of the original log."""
 
     k: Annotated[int, Range(2), "smallest number of users behind a released query"]
@@ -47,7 +47,6 @@ class QueryKAnonymity(ItemPromise):
     releases: ClassVar[Kind] = "text"
     """Released items are what was typed."""
     anywhere = property(judged_anywhere)
-    of_foreign = classmethod(of_rows_alone)
 
     def check(self, case: Case) -> Iterator[Check]:
         """Count the users behind each released item, then look at names and at what accompanies items."""

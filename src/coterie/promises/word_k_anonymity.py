@@ -27,10 +27,10 @@ from coterie.promises._single_queries import (
     ItemPromise,
     LinkMinutes,
     LinkQueries,
+    OfRowsAlone,
     SessionMinutes,
     Users,
     accompaniment,
-    of_rows_alone,
     whose,
 )
 
@@ -173,7 +173,7 @@ _COUNTED = {1: "each word", 2: "every two words", WHOLE: "all words"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class WordKAnonymity(ItemPromise):
+class WordKAnonymity(OfRowsAlone, ItemPromise):
     """Every m words of a released query were typed together, in one query, by at least k users of the original log."""
 
     k: Annotated[int, Range(2), "smallest number of users who typed some words of a released query together"]
@@ -197,7 +197,6 @@ class WordKAnonymity(ItemPromise):
     name: ClassVar[str] = "word_k_anonymity"
     releases: ClassVar[Kind] = "text"
     """Released items are what was typed."""
-    of_foreign = classmethod(of_rows_alone)
 
     @property
     def evidence(self) -> tuple[str, ...]:
