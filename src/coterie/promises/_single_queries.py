@@ -22,7 +22,7 @@ import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Annotated, Any, ClassVar, Literal, Protocol, Self
+from typing import Annotated, Any, Protocol, Self
 
 import polars as pl
 
@@ -114,9 +114,7 @@ class InWindow(Linking, Protocol):
 
 
 class ItemPromise(Worded):
-    """What all promises about single items say. What some of them can do, each of these says for itself."""
-
-    about: ClassVar[Literal["items", "subjects"]] = "items"
+    """What all promises about single items say of times; what some of them can do, each of these says for itself."""
 
     @property
     def levels(self: AboutItems) -> tuple[str, ...]:
@@ -141,12 +139,6 @@ def judged_anywhere(promise: InWindow) -> bool:
 def crowd_of_details(promise: AboutItems) -> int:
     """How many users share what accompanies an item."""
     return promise.k if isinstance(promise.k_details, str) else promise.k_details
-
-
-def _few(promise: AboutItems) -> dict[str, object]:
-    """The numbers of names for a few queries, in words."""
-    minutes = {1: "a minute", 30: "half an hour", 60: "an hour"}.get(promise.link_minutes)
-    return {"queries": promise.link_queries, "minutes": minutes or f"{promise.link_minutes} minutes"}
 
 
 def whose(case: Case, promise: AboutItems) -> Iterator[Check]:
@@ -227,8 +219,13 @@ def _accompaniment(
 
 def _question_of_links(case: Case, promise: AboutItems, users: str) -> Question:
     """What names link, in words."""
-    nouns = {"subject": case.log_shape.subject_noun, "items": case.shape.item_nouns}
-    detail = _LINKS.get(users, "").format(**nouns, **_few(promise))
+    minutes = {1: "a minute", 30: "half an hour", 60: "an hour"}.get(promise.link_minutes)
+    detail = _LINKS.get(users, "").format(
+        subject=case.log_shape.subject_noun,
+        items=case.shape.item_nouns,
+        queries=promise.link_queries,
+        minutes=minutes or f"{promise.link_minutes} minutes",
+    )
     return Question("links", detail, "names do not", original=True, carries=True)
 
 

@@ -24,7 +24,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, asdict, dataclass, fields
 from importlib.resources import files
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Literal, Self, cast
 
 from coterie.core.data import table_at
 from coterie.core.params import Several, check_params
@@ -56,6 +56,7 @@ class Worded:
     """
 
     name: ClassVar[str]
+    about: ClassVar[Literal["items", "subjects"]] = "items"
     not_of_foreign: ClassVar[str] = "can be checked only for releases with a sidecar."
     """Why it cannot be checked of rows without a sidecar."""
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 import polars as pl
 
@@ -44,7 +44,6 @@ class CellKAnonymity(Worded):
     session_minutes: SessionMinutes = 30
 
     name: ClassVar[str] = "cell_k_anonymity"
-    about: ClassVar[Literal["items", "subjects"]] = "items"
     releases: ClassVar[Kind] = "counts"
     """Numbers are released."""
     not_of_foreign: ClassVar[str] = "can be checked only for releases with a sidecar: it says what was counted."

@@ -20,18 +20,9 @@ from coterie.core.log import Log
 from coterie.core.params import Attrs, Choice, Flag, KDetails, Range, Times
 from coterie.core.promise import ORIGINAL, Case, Check, Kind
 from coterie.promises import _rules
+from coterie.promises import _single_queries as single
 from coterie.promises._checks import ALL_OF_IT, NameOrDigest, Question, Window, crowds, recent, strange_items
 from coterie.promises._names import seeded
-from coterie.promises._single_queries import (
-    Details,
-    ItemPromise,
-    LinkMinutes,
-    LinkQueries,
-    SessionMinutes,
-    Users,
-    accompaniment,
-    judged_anywhere,
-)
 from coterie.taxonomies import Taxonomy
 
 _TAXONOMY = "the taxonomy's file, whose path is in the run record (--record DIR)"
@@ -39,7 +30,7 @@ _MEANING = "the rows of each concept are those of the queries that lead to it in
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConceptKAnonymity(ItemPromise):
+class ConceptKAnonymity(single.ItemPromise):
     """Every released item is a concept that stands for items of at least k users of the original log."""
 
     k: Annotated[int, Range(2), "smallest number of users, or queries, behind a released concept"]
@@ -48,14 +39,14 @@ class ConceptKAnonymity(ItemPromise):
         str, NameOrDigest(taxonomies.WORDNET), "name of the taxonomy, or the digest of one that has none"
     ] = taxonomies.WORDNET
     paper_compat: Annotated[bool, Flag(), "stop words are looked up in the taxonomy, as in the paper"] = False
-    users: Users = "drop"
+    users: single.Users = "drop"
     attrs: Attrs = "common"
-    session_minutes: SessionMinutes = 30
-    link_queries: LinkQueries = 3
-    link_minutes: LinkMinutes = 30
+    session_minutes: single.SessionMinutes = 30
+    link_queries: single.LinkQueries = 3
+    link_minutes: single.LinkMinutes = 30
     times: Times = "day"
     k_details: KDetails = "k"
-    details: Details = ""
+    details: single.Details = ""
     window: Window = ALL_OF_IT
 
     name: ClassVar[str] = "concept_k_anonymity"
@@ -63,7 +54,7 @@ class ConceptKAnonymity(ItemPromise):
     """Released items are names of concepts."""
     not_of_foreign: ClassVar[str] = "can be checked only for releases with a sidecar: it says which concepts are meant."
     """Rows alone do not say it."""
-    anywhere = property(judged_anywhere)
+    anywhere = property(single.judged_anywhere)
 
     @property
     def evidence(self) -> tuple[str, ...]:
@@ -94,7 +85,7 @@ class ConceptKAnonymity(ItemPromise):
             yield from crowds(counted, (case.shape.item,), self.k, named=named, needs=needs)
         else:
             yield self._queries(case, concept_of, needs)
-        yield from accompaniment(case, self, needs=needs, name="meaning", detail=_MEANING)
+        yield from single.accompaniment(case, self, needs=needs, name="meaning", detail=_MEANING)
 
     def _queries(self, case: Case, concept_of: pl.DataFrame | None, needs: str) -> Check:
         """At least k distinct queries behind each released concept."""

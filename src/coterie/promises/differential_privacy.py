@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import date
 from fractions import Fraction
 from statistics import NormalDist
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -59,7 +59,6 @@ class DifferentialPrivacy(Worded):
     name: ClassVar[str] = "differential_privacy"
     anywhere: ClassVar[bool] = True
     """Its judge reads a cluster's rows as a stream, a few columns of them."""
-    about: ClassVar[Literal["items", "subjects"]] = "items"
     releases: ClassVar[Kind] = "counts"
     """Numbers, or items without numbers."""
     evidence: ClassVar[tuple[str, ...]] = ("private_stages", "private_table", "private_prices")
@@ -236,8 +235,8 @@ def _selection(stage: Row, table: pl.DataFrame, prices: pl.DataFrame, promise: M
     if any(stage[name] is None for name in ("alpha", "share", "cost_budget", "mass_budget", "sketch_unit")):
         yield "a part without its numbers"
         return
-    alpha, share = Long(stage["alpha"]), Long(stage["share"])
-    sketch, counts, counted = Long(stage["sketch"]), Long(stage["counts"]), int(stage["counted"])
+    alpha, share, sketch, counts = (Long(stage[name]) for name in ("alpha", "share", "sketch", "counts"))
+    counted = int(stage["counted"])
     if not (alpha > 1 and 0 < share < 1 and sketch > 0 and counts >= 0 and sketch + counts < 1):
         yield "shares that are none"
         return
@@ -248,6 +247,15 @@ def _selection(stage: Row, table: pl.DataFrame, prices: pl.DataFrame, promise: M
     if not c > 0:
         yield "an order that leaves nothing to spend"
         return
+    yield from _spending(stage, d1, c, alpha)
+    yield from _prices(table["below"].to_list(), prices["cost"].to_list(), prices["mass"].to_list(), alpha)
+    if any(lines["weight"].to_list() != list(range(lines.height)) for lines in (table, prices)):
+        yield "tables with lines missing"
+
+
+def _spending(stage: Row, d1: Long, c: Long, alpha: Long) -> Iterator[str]:
+    """Budgets of users, noise of the sketch, and of numbers where these are released."""
+    sketch, counts, counted = Long(stage["sketch"]), Long(stage["counts"]), int(stage["counted"])
     if stage["cost_budget"] > 2**40 * (1 - sketch - counts) * c or stage["mass_budget"] > 2**60 * d1:
         yield "budgets of users that are too large"
     unit, variance, count_variance = (int(stage[n]) for n in ("sketch_unit", "sketch_variance", "count_variance"))
@@ -258,15 +266,16 @@ def _selection(stage: Row, table: pl.DataFrame, prices: pl.DataFrame, promise: M
     error = unit * unit * _rounding(variance) + (counted * _rounding(count_variance) if counts > 0 else 0)
     if (1 + math.exp(stage["epsilon"])) * error > stage["delta"] / 64:
         yield "noise tables that are too coarse for delta"
-    yield from _prices(table["below"].to_list(), prices["cost"].to_list(), prices["mass"].to_list(), alpha)
-    numbered = table["weight"].to_list() == list(range(table.height))
-    if not numbered or prices["weight"].to_list() != list(range(prices.height)):
-        yield "tables with lines missing"
+
+
+def _rises(below: list[int]) -> bool:
+    """Whether chances of release, in parts of 2^64, begin with 0 and never fall."""
+    return len(below) > 1 and below[0] == 0 and sorted(below) == below and below[-1] < _ONE
 
 
 def _prices(below: list[int], costs: list[int], masses: list[int], alpha: Long) -> Iterator[str]:
     """[P] and [L1]: each price covers what raising an item by that weight does, from every weight."""
-    if len(below) < 2 or below[0] != 0 or any(a > b for a, b in itertools.pairwise(below)) or below[-1] >= _ONE:
+    if not _rises(below):
         yield "a release table that falls, or does not begin with 0"
         return
     if len(costs) < 2 or costs[0] or masses[0] or sorted(costs) != costs or sorted(masses) != masses:
@@ -333,13 +342,24 @@ def _simple(stages: Sequence[Row], table: pl.DataFrame, promise: Mapping[str, An
         yield "a part without its numbers"
         return
     if mechanism == "korolova":
-        d, scale, threshold = promise["queries_per_user"], stages[0]["scale"], stages[0]["threshold"]
-        q = math.exp(-1 / scale)
-        if len(stages) != 1 or scale * _NEARLY < d / epsilon:
-            yield "too little noise"
-        elif d * q ** (threshold - 1) / (1 + q) + (1 + math.exp(epsilon)) * d * _laplace_rounding(scale) > delta:
-            yield "a threshold that is too low"
-        return
+        yield from _laplace(stages, promise)
+    elif _gaussian(stages, epsilon) > delta * _NEARLY:
+        yield "noise or thresholds that cost more than delta"
+
+
+def _laplace(stages: Sequence[Row], promise: Mapping[str, Any]) -> Iterator[str]:
+    """Laplace noise on numbers of users, and a threshold."""
+    epsilon, d = promise["epsilon"], promise["queries_per_user"]
+    scale, threshold = stages[0]["scale"], stages[0]["threshold"]
+    q = math.exp(-1 / scale)
+    if len(stages) != 1 or scale * _NEARLY < d / epsilon:
+        yield "too little noise"
+    elif d * q ** (threshold - 1) / (1 + q) + (1 + math.exp(epsilon)) * d * _laplace_rounding(scale) > promise["delta"]:
+        yield "a threshold that is too low"
+
+
+def _gaussian(stages: Sequence[Row], epsilon: float) -> float:
+    """The delta that Gaussian noise and thresholds cost."""
     normal = NormalDist()
     mu = math.sqrt(math.fsum(stage["scale"] ** -2 for stage in stages))
     noise = normal.cdf(mu / 2 - epsilon / mu) - math.exp(epsilon) * normal.cdf(-mu / 2 - epsilon / mu)
@@ -348,14 +368,13 @@ def _simple(stages: Sequence[Row], table: pl.DataFrame, promise: Mapping[str, An
         at_most = ((stage["threshold"] - t**-0.5) / stage["scale"] for t in range(1, _MOST_ITEMS + 1))
         tails += max(-math.expm1(t * math.log1p(-normal.cdf(-x))) for t, x in enumerate(at_most, 1))
     error = sum(_rounding(math.ceil(1024 * stage["scale"]) ** 2) for stage in stages)
-    if noise + tails + (1 + math.exp(epsilon)) * _MOST_ITEMS * error > delta * _NEARLY:
-        yield "noise or thresholds that cost more than delta"
+    return noise + tails + (1 + math.exp(epsilon)) * _MOST_ITEMS * error
 
 
 def _optimal(below: list[int], epsilon: float, delta: float) -> Iterator[str]:
     """[D] One item for each user: neighbouring entries are (epsilon, delta)-close, both ways."""
     grow, spare = Fraction(math.exp(epsilon)) * (1 + Fraction(1, 2**50)), Fraction(delta) * _ONE
-    if len(below) < 2 or below[0] != 0 or sorted(below) != below or below[-1] >= _ONE:
+    if not _rises(below):
         yield "a release table that falls, or does not begin with 0"
         return
     for before, after in itertools.pairwise(below):

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from coterie.core.log import Log
 from coterie.core.params import Attrs, Flag, KDetails, Range, Times
 from coterie.core.promise import Case, Check, Kind
+from coterie.promises import _single_queries as single
 from coterie.promises._checks import (
     ALL_OF_IT,
     NameOrDigest,
@@ -31,18 +32,6 @@ from coterie.promises._checks import (
     released_items,
     time_columns,
 )
-from coterie.promises._single_queries import (
-    Details,
-    ItemPromise,
-    LinkMinutes,
-    LinkQueries,
-    OfRowsAlone,
-    SessionMinutes,
-    Users,
-    accompaniment,
-    judged_anywhere,
-    whose,
-)
 from coterie.text.function_words import FUNCTION_LISTS, name_of_words
 
 _SMALL_ITEMS, _SMALL_CROWDS = 2_000, 200_000  # released items, and their users, up to which all pairs are compared
@@ -52,7 +41,7 @@ _CLAIMS = dict.fromkeys(("item", "by", "user"), pl.String)  # who covers whom: i
 
 
 @dataclass(frozen=True, kw_only=True)
-class KThetaAffinity(OfRowsAlone, ItemPromise):
+class KThetaAffinity(single.OfRowsAlone, single.ItemPromise):
     """Every released item, and released items affine to it, were issued by at least k users of the original log."""
 
     k: Annotated[int, Range(2), "smallest number of users behind a released query and those affine to it"]
@@ -67,20 +56,20 @@ class KThetaAffinity(OfRowsAlone, ItemPromise):
         NameOrDigest(*FUNCTION_LISTS),
         "words that make no concept alone: the name of the list, or the digest of one that has none",
     ] = "english"
-    users: Users = "drop"
+    users: single.Users = "drop"
     attrs: Attrs = "common"
-    session_minutes: SessionMinutes = 30
-    link_queries: LinkQueries = 3
-    link_minutes: LinkMinutes = 30
+    session_minutes: single.SessionMinutes = 30
+    link_queries: single.LinkQueries = 3
+    link_minutes: single.LinkMinutes = 30
     times: Times = "day"
     k_details: KDetails = "k"
-    details: Details = ""
+    details: single.Details = ""
     window: Window = ALL_OF_IT
 
     name: ClassVar[str] = "k_theta_affinity"
     releases: ClassVar[Kind] = "text"
     """Released items are what was typed."""
-    anywhere = property(judged_anywhere)
+    anywhere = property(single.judged_anywhere)
 
     @property
     def derived(self) -> Mapping[str, object]:
@@ -94,7 +83,7 @@ class KThetaAffinity(OfRowsAlone, ItemPromise):
 
     def check(self, case: Case) -> Iterator[Check]:
         """Count the users behind each released item and those affine to it, then look at names and details."""
-        yield from whose(case, self)
+        yield from single.whose(case, self)
         item = case.shape.item
         no_more = no_more_rows(item, item)
         if case.original is None:
@@ -106,7 +95,7 @@ class KThetaAffinity(OfRowsAlone, ItemPromise):
             yield no_more.answered(invented(table), table.height)
             yield from self._words_and_cover(case, original, table)
         if not case.foreign:
-            yield from accompaniment(case, self)
+            yield from single.accompaniment(case, self)
 
     def _cover(self, item: str) -> Question:
         detail = f"at least {self.k} users behind each released {item} and the released ones affine to it"

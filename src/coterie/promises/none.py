@@ -9,30 +9,22 @@ from typing import Annotated, ClassVar
 from coterie.core.params import Choice, Times
 from coterie.core.promise import NOTHING, Case, Check, Kind
 from coterie.promises import _rules
+from coterie.promises import _single_queries as single
 from coterie.promises._checks import no_finer
 from coterie.promises._names import seeded
-from coterie.promises._single_queries import (
-    Details,
-    ItemPromise,
-    LinkMinutes,
-    LinkQueries,
-    SessionMinutes,
-    Users,
-    accompaniment,
-)
 
 
 @dataclass(frozen=True, kw_only=True)
-class None_(ItemPromise):  # noqa: N801 (Python keeps None for itself)
+class None_(single.ItemPromise):  # noqa: N801 (Python keeps None for itself)
     """Nothing is promised about the people in a release."""
 
-    users: Users = "drop"
+    users: single.Users = "drop"
     attrs: Annotated[str, Choice("keep", "drop"), "what accompanies a query: all but the time, or nothing"] = "keep"
     times: Times = "day"
-    session_minutes: SessionMinutes = 30
-    link_queries: LinkQueries = 3
-    link_minutes: LinkMinutes = 30
-    details: Details = ""
+    session_minutes: single.SessionMinutes = 30
+    link_queries: single.LinkQueries = 3
+    link_minutes: single.LinkMinutes = 30
+    details: single.Details = ""
 
     name: ClassVar[str] = NOTHING
     releases: ClassVar[Kind] = "text"
@@ -59,4 +51,4 @@ class None_(ItemPromise):  # noqa: N801 (Python keeps None for itself)
         yield from seeded(case, self.users, self)
         if self.levels:
             yield from no_finer(self.levels, case)
-        yield from accompaniment(case, self, cut=self.times)
+        yield from single.accompaniment(case, self, cut=self.times)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 import polars as pl
 
@@ -22,7 +22,6 @@ class PhraseUsers(Worded):
     m: Annotated[int, Range(2), "smallest number of users of the log in whose queries a released phrase stands"]
 
     name: ClassVar[str] = "phrase_users"
-    about: ClassVar[Literal["items", "subjects"]] = "items"
     releases: ClassVar[Kind] = "phrases"
     """Released items are parts of what was typed."""
 

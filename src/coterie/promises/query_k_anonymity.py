@@ -10,51 +10,38 @@ from typing import Annotated, ClassVar
 from coterie.core.params import Attrs, KDetails, Range, Times
 from coterie.core.promise import Case, Check, Kind
 from coterie.core.shapes import QUERIES
+from coterie.promises import _single_queries as single
 from coterie.promises._checks import ALL_OF_IT, Window, crowds, recent
-from coterie.promises._single_queries import (
-    Details,
-    ItemPromise,
-    LinkMinutes,
-    LinkQueries,
-    OfRowsAlone,
-    SessionMinutes,
-    ShapeName,
-    Users,
-    accompaniment,
-    judged_anywhere,
-    links,
-    whose,
-)
 
 
 @dataclass(frozen=True, kw_only=True)
-class QueryKAnonymity(OfRowsAlone, ItemPromise):
+class QueryKAnonymity(single.OfRowsAlone, single.ItemPromise):
     """Every released item was issued by at least k users of the original log."""
 
     k: Annotated[int, Range(2), "smallest number of users behind a released query"]
-    users: Users = "drop"
+    users: single.Users = "drop"
     attrs: Attrs = "common"
-    session_minutes: SessionMinutes = 30
-    link_queries: LinkQueries = 3
-    link_minutes: LinkMinutes = 30
+    session_minutes: single.SessionMinutes = 30
+    link_queries: single.LinkQueries = 3
+    link_minutes: single.LinkMinutes = 30
     times: Times = "day"
     k_details: KDetails = "k"
-    details: Details = ""
+    details: single.Details = ""
     window: Window = ALL_OF_IT
-    shape: ShapeName = QUERIES.name
+    shape: single.ShapeName = QUERIES.name
 
     name: ClassVar[str] = "query_k_anonymity"
     releases: ClassVar[Kind] = "text"
     """Released items are what was typed."""
-    anywhere = property(judged_anywhere)
+    anywhere = property(single.judged_anywhere)
 
     def check(self, case: Case) -> Iterator[Check]:
         """Count the users behind each released item, then look at names and at what accompanies items."""
         named = case.foreign or self.users == "pseudonym"
-        yield from whose(case, self)
+        yield from single.whose(case, self)
         by_item = (case.shape.item, case.log_shape.item)
         named = named and self.window == ALL_OF_IT
-        apart = partial(links, promise=self)
+        apart = partial(single.links, promise=self)
         yield from case.engine.judged(case, partial(self._by_item, named=named), by_item, apart)
 
     def _by_item(self, case: Case, *, named: bool) -> Iterator[Check]:
@@ -62,4 +49,4 @@ class QueryKAnonymity(OfRowsAlone, ItemPromise):
         counted = case if case.original is None else replace(case, original=recent(case.original, self.window))
         yield from crowds(counted, (case.shape.item,), self.k, named=named)
         if not case.foreign:
-            yield from accompaniment(case, self)
+            yield from single.accompaniment(case, self)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import takewhile
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 import polars as pl
 
@@ -37,7 +37,6 @@ class RecordKAnonymity(Worded):
     visitors: Annotated[bool, Flag(), "the records behind a released one come from k different visitors"] = True
 
     name: ClassVar[str] = "record_k_anonymity"
-    about: ClassVar[Literal["items", "subjects"]] = "items"
     covers: ClassVar[tuple[str, ...]] = tuple(name for name in VISITS.identifying if name not in VISITS.never_given)
     releases: ClassVar[Kind] = "concepts"
     """Released paths are beginnings of paths."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 import numpy as np
 import polars as pl
@@ -204,7 +204,6 @@ class SequenceKAnonymity(Worded):
     ] = LINES
 
     name: ClassVar[str] = "sequence_k_anonymity"
-    about: ClassVar[Literal["items", "subjects"]] = "items"
     not_of_foreign: ClassVar[str] = "can be checked only for releases with a sidecar: it says how visits were cut."
     """A log does not say which of its rows are one walk."""
 

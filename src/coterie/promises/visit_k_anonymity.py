@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 import polars as pl
 
@@ -34,7 +34,6 @@ class VisitKAnonymity(Worded):
     details: Details = "referrer,browser,hour,day"
 
     name: ClassVar[str] = "visit_k_anonymity"
-    about: ClassVar[Literal["items", "subjects"]] = "items"
     covers: ClassVar[tuple[str, ...]] = ("referrer", "agent")
     releases: ClassVar[Kind] = "phrases"
     """Released items are paths, or the beginnings of paths."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 import polars as pl
 
@@ -31,7 +31,6 @@ class WindowedQueryKAnonymity(Worded):
     shape: ShapeName = QUERIES.name
 
     name: ClassVar[str] = "windowed_query_k_anonymity"
-    about: ClassVar[Literal["items", "subjects"]] = "items"
     releases: ClassVar[Kind] = "counts"
     """Numbers are released, of texts as they were typed."""
     not_of_foreign: ClassVar[str] = "can be checked only for releases with a sidecar: it says what was counted."

@@ -20,19 +20,9 @@ import polars as pl
 from coterie.core.log import Log
 from coterie.core.params import Attrs, Choice, KDetails, NumberOr, Range, Times
 from coterie.core.promise import Case, Check, Kind
+from coterie.promises import _single_queries as single
 from coterie.promises._checks import ALL_OF_IT, Question, Window, count, invented, no_more_rows, recent, released_items
 from coterie.promises._names import RECORD
-from coterie.promises._single_queries import (
-    Details,
-    ItemPromise,
-    LinkMinutes,
-    LinkQueries,
-    OfRowsAlone,
-    SessionMinutes,
-    Users,
-    accompaniment,
-    whose,
-)
 
 WHOLE = "all"  # as many words as a query has
 _RUNS = r"[^ ]+"
@@ -173,7 +163,7 @@ _COUNTED = {1: "each word", 2: "every two words", WHOLE: "all words"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class WordKAnonymity(OfRowsAlone, ItemPromise):
+class WordKAnonymity(single.OfRowsAlone, single.ItemPromise):
     """Every m words of a released query were typed together, in one query, by at least k users of the original log."""
 
     k: Annotated[int, Range(2), "smallest number of users who typed some words of a released query together"]
@@ -184,14 +174,14 @@ class WordKAnonymity(OfRowsAlone, ItemPromise):
     entities: Annotated[
         str, Choice("words", "detect"), "what counts as one word: words, or also full names and personal data found"
     ] = "words"
-    users: Users = "drop"
+    users: single.Users = "drop"
     attrs: Attrs = "common"
-    session_minutes: SessionMinutes = 30
-    link_queries: LinkQueries = 3
-    link_minutes: LinkMinutes = 30
+    session_minutes: single.SessionMinutes = 30
+    link_queries: single.LinkQueries = 3
+    link_minutes: single.LinkMinutes = 30
     times: Times = "day"
     k_details: KDetails = "k"
-    details: Details = ""
+    details: single.Details = ""
     window: Window = ALL_OF_IT
 
     name: ClassVar[str] = "word_k_anonymity"
@@ -205,12 +195,12 @@ class WordKAnonymity(OfRowsAlone, ItemPromise):
 
     def check(self, case: Case) -> Iterator[Check]:
         """Count who typed the words of each released query together, then look at its length, names and details."""
-        yield from whose(case, self)
+        yield from single.whose(case, self)
         if not case.foreign:
             yield self._length(case)
         yield from self._words(case)
         if not case.foreign:
-            yield from accompaniment(case, self)
+            yield from single.accompaniment(case, self)
 
     def _length(self, case: Case) -> Check:
         """No released query is longer than promised; that can be seen in the release alone."""
