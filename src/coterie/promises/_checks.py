@@ -13,7 +13,7 @@ import re
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import polars as pl
 
@@ -21,6 +21,8 @@ from coterie.core.log import Log
 from coterie.core.params import Choice, Span
 from coterie.core.promise import ORIGINAL, Case, Check
 from coterie.core.shapes import TIME, Shape
+
+P = TypeVar("P")
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,11 @@ class Question:
 
 LINES = Question("tables", "rows are lines of tables with a number each", "has other columns", carries=True)
 """What a shape must have for its numbers to be judged."""
+
+
+def as_made(case: Case, promise: P) -> P:
+    """The promise that the release was made with, where another k is checked."""
+    return next((each for each in case.promised if isinstance(each, type(promise))), promise)
 
 
 def rows_broken(rows: pl.LazyFrame, broken: pl.Expr) -> tuple[int, int]:
@@ -309,6 +316,12 @@ def released_items(case: Case, original: Log) -> pl.DataFrame:
 def invented(items: pl.DataFrame) -> int:
     """How many of some released items have more rows than in the original."""
     return items.filter(pl.col("released") > pl.col("rows")).height
+
+
+def equals(subjects: pl.LazyFrame, name: str) -> pl.LazyFrame:
+    """group, name: which subjects, whose names stand in that column, are equal in all others."""
+    alike = subjects.rename({name: "name"}).group_by(pl.exclude("name")).agg("name")
+    return alike.with_row_index("group").select("group", "name").explode("name")
 
 
 def secret_seeds() -> tuple[int, int]:

@@ -181,6 +181,16 @@ def is_known(case: Case) -> bool:
     return case.original is not None and "seed" in case.run
 
 
+def unlike_record(case: Case, known: pl.DataFrame, who: str) -> int:
+    """How many names (`who`, name) the record gives to somebody else, or to another document, or misses."""
+    subjects = case.table("subjects", {"original": pl.String, "released": pl.String}, nullable=("released",))
+    if subjects is None:
+        return 0
+    said = subjects.drop_nulls("released").rename({"original": who, "released": "name"})
+    real = known.select(who, "name").drop_nulls()
+    return sum(a.join(b, on=[who, "name"], how="anti").height for a, b in ((real, said), (said, real)))
+
+
 def seeded(case: Case, users: str, linking: Linking | None = None) -> Iterator[Check]:
     """Names that link rows are those that the run gave: none was made from what identifies somebody.
 

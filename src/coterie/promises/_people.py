@@ -23,8 +23,8 @@ import polars as pl
 from coterie.core.log import Log
 from coterie.core.promise import Case, Check, Kind, k_of, to_dict
 from coterie.core.shapes import Shape
-from coterie.promises._checks import Question, count, level_of, numbers
-from coterie.promises._names import BOTH, RECORD, is_known, names_of
+from coterie.promises._checks import Question, count, equals, level_of, numbers
+from coterie.promises._names import BOTH, RECORD, is_known, names_of, unlike_record
 from coterie.promises._phrase_recount import TypedQueries, numbered, unlike_profiles
 from coterie.text.hosts import host_labels, host_of
 from coterie.text.language import language_in
@@ -77,7 +77,7 @@ def people(case: Case, profiles: pl.LazyFrame, *, made_of: Kind, times: str = ""
     strangers = groups.people["user"].null_count()
     detail = "each name is that of one user of the original, as the run's seed and its record give it"
     known = Question("people", detail, "names are not, or are others in the record", original=True, carries=True)
-    yield known.answered(strangers + _unlike_record(case, groups.people), names)
+    yield known.answered(strangers + unlike_record(case, groups.people, "user"), names)
     if made_of == "concepts":
         return
     if made_of == "text":
@@ -155,9 +155,7 @@ def _groups(case: Case, original: Log, profiles: pl.LazyFrame) -> _Groups:
     subject, name = original.shape.subject, case.shape.subject
     ids = _people_of(case, original)
     named = pl.DataFrame({"user": ids, "name": names_of(case.run, ids, ids)}, schema_overrides={"name": pl.String})
-    equal = profiles.rename({name: "name"}).group_by(pl.exclude("name")).agg("name")
-    equal = equal.with_row_index("group").select("group", "name").explode("name")
-    known = equal.join(named.lazy(), on="name", how="left").collect(engine="streaming")
+    known = equals(profiles, name).join(named.lazy(), on="name", how="left").collect(engine="streaming")
     first = known.group_by("group").agg(pl.col("name").min()).rename({"name": name}).lazy()
     behind = known.select("group", "user").drop_nulls().rename({"user": subject}).lazy()
     typed = case.engine.join(original.frame, behind, [subject])
@@ -176,17 +174,6 @@ def _people_of(case: Case, original: Log) -> pl.Series:
         return rows.select(subject).drop_nulls().unique()
 
     return case.engine.small_blocks(original.frame, distinct, [subject])[subject].sort()
-
-
-def _unlike_record(case: Case, known: pl.DataFrame) -> int:
-    """How many names the record gives to somebody else, or misses."""
-    subjects = case.table("subjects", {"original": pl.String, "released": pl.String}, nullable=("released",))
-    if subjects is None:
-        return 0
-    said = subjects.drop_nulls("released").rename({"original": "user", "released": "name"})
-    real = known.select("user", "name").drop_nulls()
-    both = ["user", "name"]
-    return real.join(said, on=both, how="anti").height + said.join(real, on=both, how="anti").height
 
 
 def _owned(typed: pl.LazyFrame, what: str) -> pl.LazyFrame:

@@ -38,6 +38,7 @@ from coterie.promises._checks import (
     UNITS,
     Question,
     any_given,
+    as_made,
     level_of,
     multisets,
     no_finer,
@@ -202,7 +203,7 @@ def _accompaniment(
         return
     key = secrets.randbits(63)
     owner, rows = with_owner(case.original, shape, with_values(promise, users=users), case.rows)
-    made_with = _made_with(case, promise)
+    made_with = as_made(case, promise)
     share, times = crowd_of_details(made_with), made_with.times
     should = should_say(rows, shape, attrs, share, key, *owner, times=times, cut=cut)
     before = should.collect(engine="streaming").lazy()
@@ -227,11 +228,6 @@ def _question_of_links(case: Case, promise: AboutItems, users: str) -> Question:
         minutes=minutes or f"{promise.link_minutes} minutes",
     )
     return Question("links", detail, "names do not", original=True, carries=True)
-
-
-def _made_with(case: Case, promise: AboutItems) -> AboutItems:
-    """The promise that the release was made with, where another k is checked."""
-    return next((each for each in case.promised if isinstance(each, type(promise))), promise)
 
 
 def _in_themselves(case: Case, promise: AboutItems) -> Iterator[Check]:
@@ -301,7 +297,7 @@ def _links_in_blocks(case: Case, engine: Engine, original: Log, promise: AboutIt
 
     With the run record names are functions of owners; without it owners keep their labels.
     """
-    shape, attrs, made_with = case.shape, promise.attrs, _made_with(case, promise)
+    shape, attrs, made_with = case.shape, promise.attrs, as_made(case, promise)
     of_log, history, run = original.shape, original.history, dict(case.run)
     share, times = crowd_of_details(made_with), made_with.times
     key, seeds, row, subject = secrets.randbits(63), secret_seeds(), SAID, case.shape.subject

@@ -21,8 +21,8 @@ from coterie.core.log import Log
 from coterie.core.params import Choice, Flag, Range
 from coterie.core.promise import Case, Check, Kind
 from coterie.promises import _rules
-from coterie.promises._checks import Question, multisets, secret_seeds, strange_items
-from coterie.promises._names import BOTH, RECORD, is_known, names_of
+from coterie.promises._checks import Question, equals, multisets, secret_seeds, strange_items
+from coterie.promises._names import BOTH, RECORD, is_known, names_of, unlike_record
 from coterie.promises._words import Worded
 from coterie.taxonomies import Taxonomy
 
@@ -175,6 +175,7 @@ def _documents(behind: Behind) -> Check:
 
 
 OWNER = "owner"
+_OWNERS_AND_SUM = (pl.col(OWNER).n_unique().alias("crowd"), pl.col("weight").sum().alias("sum"))
 _HALF = 0.0005  # what rounding may change
 _LEAST = 0.001  # no weight is rounded to nothing
 _EXACT = 1e-9  # what the order of additions may change, as a share
@@ -204,9 +205,7 @@ def behind_vectors(case: Case, original: Log, vectors: pl.LazyFrame) -> Behind:
     shape = original.shape
     ids = original.frame.select(shape.subject).unique().collect(engine="streaming")[shape.subject].sort()
     given = pl.DataFrame({"doc": ids, "name": names_of(case.run, ids, ids)}, schema_overrides={"name": pl.String})
-    equal = vectors.rename({case.shape.subject: "name"}).group_by(pl.exclude("name")).agg("name")
-    equal = equal.with_row_index("group").select("group", "name").explode("name")
-    known = equal.collect(engine="streaming").join(given, on="name", how="left")
+    known = equals(vectors, case.shape.subject).collect(engine="streaming").join(given, on="name", how="left")
     columns = original.frame.collect_schema()
     owned = bool(shape.owner) and shape.owner in columns
     itself = pl.lit("\0") + pl.col(shape.subject)
@@ -226,27 +225,15 @@ def behind_vectors(case: Case, original: Log, vectors: pl.LazyFrame) -> Behind:
         vectors=released.drop("name").collect(engine="streaming"),
         owned=owned,
         names=known.height,
-        strangers=known["doc"].null_count() + _unlike_record(case, known),
+        strangers=known["doc"].null_count() + unlike_record(case, known, "doc"),
     )
-
-
-def _unlike_record(case: Case, known: pl.DataFrame) -> int:
-    """How many names the record gives to another document, or misses."""
-    subjects = case.table("subjects", {"original": pl.String, "released": pl.String}, nullable=("released",))
-    if subjects is None:
-        return 0
-    said = subjects.drop_nulls("released").select(pl.col("original").alias("doc"), pl.col("released").alias("name"))
-    real = known.select("doc", "name").drop_nulls()
-    return sum(a.join(b, on=["doc", "name"], how="anti").height for a, b in ((real, said), (said, real)))
 
 
 def behind_terms(behind: Behind) -> pl.DataFrame:
     """group, term, weight, crowd, mean: how many owners have each released term, and what it weighs on average."""
     wanted = behind.vectors.lazy()
     having = behind.terms.join(wanted.select("group", "term"), on=["group", "term"], how="semi")
-    counted = having.group_by("group", "term").agg(
-        pl.col(OWNER).n_unique().alias("crowd"), pl.col("weight").sum().alias("sum")
-    )
+    counted = having.group_by("group", "term").agg(_OWNERS_AND_SUM)
     table = wanted.join(counted, on=["group", "term"], how="left").join(_sizes(behind).lazy(), on="group", how="left")
     return _means(table.collect(engine="streaming"))
 
@@ -260,9 +247,7 @@ def behind_concepts(behind: Behind, tree: Taxonomy) -> pl.DataFrame:
     counted = [pl.DataFrame(schema={"group": pl.UInt32, "concept": pl.Int64, "crowd": pl.UInt32, "sum": pl.Float64})]
     for part in _parts(terms):
         lines = part.join(above, on="term").join(wanted, on=["group", "concept"], how="semi")
-        counts = lines.group_by("group", "concept").agg(
-            pl.col(OWNER).n_unique().alias("crowd"), pl.col("weight").sum().alias("sum")
-        )
+        counts = lines.group_by("group", "concept").agg(_OWNERS_AND_SUM)
         counted.append(counts.cast({"group": pl.UInt32, "crowd": pl.UInt32}))
     table = wanted.cast({"group": pl.UInt32}).join(pl.concat(counted), on=["group", "concept"], how="left")
     return _means(table.join(_sizes(behind).cast({"group": pl.UInt32}), on="group", how="left"))

@@ -23,7 +23,7 @@ from coterie.core.params import Choice, Flag, Range
 from coterie.core.promise import ORIGINAL, Case, Check, Kind
 from coterie.core.shapes import Shape
 from coterie.promises import _rules
-from coterie.promises._checks import Question
+from coterie.promises._checks import Question, as_made
 from coterie.promises._names import RECORD, SESSION, is_known, names_of, numbered_as_promised
 from coterie.promises._single_queries import SessionMinutes
 from coterie.promises._words import Worded
@@ -239,7 +239,7 @@ class SequenceKAnonymity(Worded):
             needs = ORIGINAL if case.original is None else "names that stand for one walk each"
             yield from (question.open(needs) for question in (crowd, same, on_days))
             return
-        made_with = next((each for each in case.promised if isinstance(each, type(self))), self)
+        made_with = as_made(case, self)
         kinds = released_kinds(case.rows, shape)
         parts = parts_of(
             case.original,

@@ -26,6 +26,7 @@ from coterie.promises._checks import (
     Question,
     any_given,
     count,
+    equals,
     multisets,
     no_finer,
     other_columns,
@@ -157,8 +158,7 @@ class UserKAnonymity(Worded):
         subjects = case.table("subjects", {"original": pl.String, "released": pl.String}, nullable=("released",))
         if topics is None or subjects is None or name_of_topics(topics) != self.topics:
             return same.open(_TOPICS)
-        equal = profiles.rename({case.shape.subject: "released"}).group_by(pl.exclude("released")).agg("released")
-        equal = equal.with_row_index("group").select("group", "released").explode("released")
+        equal = equals(profiles, case.shape.subject).rename({"name": "released"})
         became = subjects.lazy().select(pl.col("original").alias("user"), "released")
         if unaccounted := _unaccounted(became, case):
             return replace(same, fault="people or names are not what the run record says").answered(unaccounted)

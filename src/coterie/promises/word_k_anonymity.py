@@ -21,7 +21,17 @@ from coterie.core.log import Log
 from coterie.core.params import Attrs, Choice, KDetails, NumberOr, Range, Times
 from coterie.core.promise import Case, Check, Kind
 from coterie.promises import _single_queries as single
-from coterie.promises._checks import ALL_OF_IT, Question, Window, count, invented, no_more_rows, recent, released_items
+from coterie.promises._checks import (
+    ALL_OF_IT,
+    Question,
+    Window,
+    as_made,
+    count,
+    invented,
+    no_more_rows,
+    recent,
+    released_items,
+)
 from coterie.promises._names import RECORD
 
 WHOLE = "all"  # as many words as a query has
@@ -231,7 +241,7 @@ class WordKAnonymity(single.OfRowsAlone, single.ItemPromise):
 
     def _alone(self, case: Case, table: pl.DataFrame, warnings: tuple[str, ...]) -> Check:
         """The release says how many of its items one person alone typed, as many as there are."""
-        made_with = next((each for each in case.promised if isinstance(each, WordKAnonymity)), self)
+        made_with = as_made(case, self)
         alone, few = int((table["crowd"] <= 1).sum()), int((table["crowd"] < made_with.k).sum())
         expected = typed_by_few(table.height, alone, few, made_with.k, self.window)
         said = tuple(text for text in warnings if _SAID.match(text))
