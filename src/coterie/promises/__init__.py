@@ -19,9 +19,9 @@ CamelCase of it. A promise is a frozen keyword-only dataclass whose fields are i
                       not be empty. Never a number of the promise: a sidecar could say it
 
 Promises here inherit what they share from `Worded` (`_words.py`), and those about single queries from `ItemPromise`
-(`_single_queries.py`). These bases refuse: no bound, no tables, no rows without a sidecar, no cluster. What a promise can
-do beyond that it says itself. Judges ask a `Question` (`_checks.py`), words with what rests on them, and answer it with
-counts; one that cannot be answered is not checked.
+(`_single_queries.py`). These bases refuse: no bound, no tables, no rows without a sidecar, no cluster. What a promise
+can do beyond that, it says itself. Judges ask a `Question` (`_checks.py`): words, with what rests on them. Counts
+answer it; where there is no answer, it is not checked.
 
 A judge trusts nobody. It reads the released rows, and the original where the promise cannot be seen in the release
 alone; evidence and the run say where to look and are never believed. It shares no code with what decided or applied the
