@@ -18,6 +18,11 @@ CamelCase of it. A promise is a frozen keyword-only dataclass whose fields are i
     covers            (optional) class attribute: the identifying columns that its judge answers for, so that they need
                       not be empty. Never a number of the promise: a sidecar could say it
 
+Promises here inherit what they share from `Worded` (`_words.py`), and those about single queries from `ItemPromise`
+(`_single_queries.py`). These bases refuse: no bound, no tables, no rows without a sidecar, no cluster. What a promise
+can do beyond that, it says itself. Judges ask a `Question` (`_checks.py`): words, with what rests on them. Counts
+answer it; where there is no answer, it is not checked.
+
 A judge trusts nobody. It reads the released rows, and the original where the promise cannot be seen in the release
 alone; evidence and the run say where to look and are never believed. It shares no code with what decided or applied the
 decision: nothing here imports methods, apply, models or kernels. What it finds are numbers (`looked_at`, `broken`,

@@ -1,4 +1,6 @@
-"""Small helpers of judges: counting rows, and making a Check of a count.
+"""Small helpers of judges: counting rows and the subjects behind them, and making a Check of a count.
+
+Multisets of rows, which stand for whole profiles and can be compared.
 
 What a promise may say publicly about a list or a taxonomy: the name of one that has a name, or a digest.
 
@@ -8,55 +10,102 @@ Times that are no finer than said, and that say how exact they are, as rows show
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import Any
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, TypeVar
 
 import polars as pl
 
-from coterie.core.params import Choice
+from coterie.core.log import Log
+from coterie.core.params import Choice, Span
 from coterie.core.promise import ORIGINAL, Case, Check
 from coterie.core.shapes import TIME, Shape
 
-
-def judged(
-    name: str,
-    broken: int,
-    detail: str,
-    *,
-    fault: str,
-    looked_at: int | None = None,
-    concerns: int | None = None,
-    how: str = "",
-    needs_original: bool = False,
-    carries_promise: bool = False,
-    largest_k: int | None = None,
-) -> Check:
-    """A check that was made: it failed if anything is broken."""
-    return Check(
-        name=name,
-        status="failed" if broken else "passed",
-        detail=detail,
-        looked_at=looked_at,
-        broken=int(broken),
-        fault=fault if broken else "",
-        concerns=concerns if broken else None,
-        how=how,
-        needs_original=needs_original,
-        carries_promise=carries_promise,
-        largest_k=largest_k,
-    )
+P = TypeVar("P")
 
 
-def not_checked(name: str, detail: str, *, carries_promise: bool = False, needs: str = ORIGINAL) -> Check:
-    """A check that could not be made with what was given."""
-    return Check(
-        name=name,
-        status="not checked",
-        detail=detail,
-        needs=needs,
-        needs_original=True,
-        carries_promise=carries_promise,
-    )
+@dataclass(frozen=True)
+class Question:
+    """What a judge asks of a release, in words. A count answers it; without one it says what it would need."""
+
+    name: str
+    detail: str
+    """What must hold."""
+    fault: str = ""
+    """What the broken ones have or lack, as the end of a sentence."""
+    original: bool = False
+    """Whether only the original can tell."""
+    carries: bool = False
+    """Whether the promise itself rests on the answer."""
+
+    def answered(
+        self,
+        broken: int,
+        looked_at: int | None = None,
+        *,
+        concerns: int | None = None,
+        how: str = "",
+        largest_k: int | None = None,
+    ) -> Check:
+        """The check: it failed if anything is broken."""
+        return Check(
+            name=self.name,
+            status="failed" if broken else "passed",
+            detail=self.detail,
+            looked_at=looked_at,
+            broken=int(broken),
+            fault=self.fault if broken else "",
+            concerns=concerns if broken else None,
+            how=how,
+            needs_original=self.original,
+            carries_promise=self.carries,
+            largest_k=largest_k,
+        )
+
+    def of_rows(self, rows: pl.LazyFrame, broken: pl.Expr) -> Check:
+        """The check of rows one by one: a condition is true of those that break it."""
+        return self.answered(*rows_broken(rows, broken))
+
+    def of_crowds(self, sizes: pl.Series, k: int, *, concerns: int | None = None, how: str = "") -> Check:
+        """The check of crowds, which are to have k members each."""
+        smallest = None if sizes.is_empty() else int(sizes.min())  # type: ignore[arg-type]
+        few = int((sizes < k).sum())
+        return self.answered(few, sizes.len(), concerns=concerns, how=how, largest_k=smallest)
+
+    def of_equals(self, subjects: pl.LazyFrame, k: int, what: str) -> Check:
+        """The check of subjects that are to be equal to k - 1 others; `what` they are the kinds of."""
+        crowd = pl.col("crowd")
+        kinds = subjects.group_by(pl.all()).len("crowd")
+        smallest, few, total, different = numbers(
+            kinds.select(
+                crowd.min().alias("smallest"),
+                crowd.filter(crowd < k).sum().alias("few"),
+                crowd.sum().alias("total"),
+                pl.len().alias("different"),
+            )
+        ).row(0)
+        return self.answered(few, total, how=f"{different:,} different {what}", largest_k=smallest)
+
+    def open(self, needs: str = ORIGINAL) -> Check:
+        """A check that could not be made with what was given."""
+        return Check(
+            name=self.name,
+            status="not checked",
+            detail=self.detail,
+            needs=needs,
+            needs_original=True,
+            carries_promise=self.carries,
+        )
+
+
+LINES = Question("tables", "rows are lines of tables with a number each", "has other columns", carries=True)
+"""What a shape must have for its numbers to be judged."""
+
+
+def as_made(case: Case, promise: P) -> P:
+    """The promise that the release was made with, where another k is checked."""
+    return next((each for each in case.promised if isinstance(each, type(promise))), promise)
 
 
 def rows_broken(rows: pl.LazyFrame, broken: pl.Expr) -> tuple[int, int]:
@@ -130,12 +179,18 @@ LEVELS = {
 """By the finest time that may accompany an item: that, and what takes its place where too few share it."""
 
 
+def nothing_beside(case: Case, others: tuple[str, ...]) -> Check:
+    """Columns that nobody counted are empty."""
+    only = f"nothing accompanies a {case.shape.item_noun} but what was counted; {', '.join(others)} must be empty"
+    return Question("details", only, "rows have a value there", carries=True).of_rows(case.rows, any_given(others))
+
+
 def level_of(shape: Shape) -> pl.Expr:
     """How exact the time of a row is; nothing where rows do not say it."""
     return pl.col(shape.level) if shape.level else pl.lit(None, pl.String)
 
 
-def no_finer(levels: Sequence[str], case: Case, *, carries_promise: bool = False) -> Iterator[Check]:
+def no_finer(levels: Sequence[str], case: Case, *, carries: bool = False) -> Iterator[Check]:
     """Each released time is the beginning of its hour, day, week, month or quarter, one of `levels`, or missing."""
     shape = case.shape
     if not shape.time:
@@ -143,18 +198,142 @@ def no_finer(levels: Sequence[str], case: Case, *, carries_promise: bool = False
     time, said = pl.col(shape.time), level_of(shape)
     fits = [(time == time.dt.truncate(UNITS[level])) & (said == level) for level in levels]
     whole = pl.any_horizontal(pl.lit(False), *fits).fill_null(False)
-    broken, rows = rows_broken(case.rows, pl.when(time.is_null()).then(said.is_not_null()).otherwise(~whole))
-    yield judged(
-        "times",
-        broken,
-        f"each time is the beginning of its {_one_of(levels)}, as its row says" if levels else "no row has a time",
-        fault="rows have another time, or say something else" if levels else "rows do",
-        looked_at=rows,
-        carries_promise=carries_promise,
-    )
+    detail, fault = "no row has a time", "rows do"
+    if levels:
+        detail = f"each time is the beginning of its {_one_of(levels)}, as its row says"
+        fault = "rows have another time, or say something else"
+    broken = pl.when(time.is_null()).then(said.is_not_null()).otherwise(~whole)
+    yield Question("times", detail, fault, carries=carries).of_rows(case.rows, broken)
 
 
 def _one_of(levels: Sequence[str]) -> str:
     """`hour, day or month`."""
     *first, last = levels
     return f"{', '.join(first)} or {last}" if first else last
+
+
+# --- crowds -----------------------------------------------------------------------------------------
+
+
+ALL_OF_IT = "all"
+Window = Annotated[
+    str, Span(ALL_OF_IT), "in how long a time before the end of the log users are counted; 'all': in all of it"
+]
+_HALVES: tuple[Callable[[pl.Expr], pl.Expr], ...] = (lambda hashed: hashed // 2**32, lambda hashed: hashed % 2**32)
+
+
+def crowds(case: Case, key: Sequence[str], k: int, *, named: bool, needs: str = ORIGINAL) -> Iterator[Check]:
+    """At least k distinct subjects of the original behind each released key, and no more rows than there.
+
+    `named`: each name in the release stands for one person, so that without the original names can be counted.
+    """
+    columns = list(key)
+    what = " and ".join(case.shape.item_noun if name == case.shape.item else name for name in columns)
+    crowd = Question(
+        ".".join(("crowd", *columns)),
+        f"at least {k} {case.log_shape.subject_nouns} behind each released {what}",
+        "have fewer",
+        original=case.original is not None,
+        carries=True,
+    )
+    no_more = no_more_rows(".".join(columns), what)
+    released = case.rows.select(columns).drop_nulls().group_by(columns).len("released")
+    if case.original is not None:
+        owned = with_owner(case.original, case.shape.item, columns).join(released, on=columns, how="semi")
+        how = ""
+    elif named and _has_names(case, columns):
+        owned = case.rows.select(*columns, pl.col(case.shape.subject).alias("_owner")).drop_nulls()
+        how = "counted by the names in the release"
+    else:
+        yield crowd.open(needs)
+        yield no_more.open(needs)
+        return
+    table = sizes(released, owned, columns)
+    few, excess = pl.col("crowd") < k, pl.col("released") > pl.col("rows")
+    numbers = table.select(
+        pl.col("crowd").min().alias("smallest"), few.sum().alias("few"), excess.sum().alias("excess"), pl.len()
+    )
+    smallest, broken, invented, total = numbers.collect(engine="streaming").row(0)
+    concerns = None
+    if broken:
+        exposed = owned.join(table.filter(few).select(columns), on=columns, how="semi")
+        concerns = count(exposed.select(pl.col("_owner").drop_nulls().n_unique()))
+    yield crowd.answered(broken, total, concerns=concerns, how=how, largest_k=smallest)
+    yield no_more.open(needs) if case.original is None else no_more.answered(invented, total)
+
+
+def no_more_rows(columns: str, what: str) -> Question:
+    """Whether rows were invented."""
+    detail = f"no {what} has more rows than in the original"
+    return Question(f"rows.{columns}", detail, "have invented rows", original=True)
+
+
+def _has_names(case: Case, columns: Sequence[str]) -> bool:
+    """Whether a row with a key has a name, too; a release without any key has nobody to name."""
+    if not case.shape.subject:
+        return False
+    keyed = case.rows.drop_nulls(columns).select(
+        pl.len().alias("keys"), pl.col(case.shape.subject).count().alias("names")
+    )
+    keys, names = keyed.collect(engine="streaming").row(0)
+    return bool(names or not keys)
+
+
+def recent(original: Log, window: str) -> Log:
+    """The original in which only rows of its last time, as long as the window, have a subject that can be counted."""
+    if window == ALL_OF_IT:
+        return original
+    shape = original.shape
+    when = pl.col(shape.time).to_physical()
+    newest = original.frame.select(when.max()).collect(engine="streaming").item() if shape.time else None
+    old = pl.lit(True) if newest is None else (when <= newest - Span.seconds(window) * 1_000_000).fill_null(True)
+    nobody = pl.when(~old).then(pl.col(shape.subject)).alias(shape.subject)
+    return replace(original, frame=original.frame.with_columns(nobody))
+
+
+def with_owner(original: Log, item: str, columns: Sequence[str]) -> pl.LazyFrame:
+    """Columns of the original, its items under the name that they have in the release; and `_owner`, its subject."""
+    renamed = [pl.col(original.shape.item).alias(item) if name == item else pl.col(name) for name in columns]
+    return original.frame.select(*renamed, pl.col(original.shape.subject).alias("_owner"))
+
+
+def sizes(released: pl.LazyFrame, owned: pl.LazyFrame, columns: Sequence[str]) -> pl.LazyFrame:
+    """Released rows of each key, and the users (`crowd`) and rows that it has in `owned`."""
+    behind = owned.group_by(columns).agg(
+        pl.col("_owner").drop_nulls().n_unique().alias("crowd"), pl.len().alias("rows")
+    )
+    return released.join(behind, on=list(columns), how="left").with_columns(pl.col("crowd", "rows").fill_null(0))
+
+
+def released_items(case: Case, original: Log) -> pl.DataFrame:
+    """item, released, crowd, rows: each released item, its rows, and its users and rows in the original."""
+    item = case.shape.item
+    released = case.rows.select(item).drop_nulls().group_by(item).len("released")
+    owned = with_owner(original, item, [item]).join(released, on=item, how="semi")
+    return sizes(released, owned, [item]).collect(engine="streaming").rename({item: "item"})
+
+
+def invented(items: pl.DataFrame) -> int:
+    """How many of some released items have more rows than in the original."""
+    return items.filter(pl.col("released") > pl.col("rows")).height
+
+
+def equals(subjects: pl.LazyFrame, name: str) -> pl.LazyFrame:
+    """group, name: which subjects, whose names stand in that column, are equal in all others."""
+    alike = subjects.rename({name: "name"}).group_by(pl.exclude("name")).agg("name")
+    return alike.with_row_index("group").select("group", "name").explode("name")
+
+
+def secret_seeds() -> tuple[int, int]:
+    """Keys of two hashes that nobody who made the rows could know: collisions cannot be prepared."""
+    return secrets.randbits(63), secrets.randbits(63)
+
+
+def multisets(
+    rows: pl.LazyFrame, owner: Sequence[str], columns: Sequence[str], seeds: tuple[int, int]
+) -> pl.LazyFrame:  # fmt: skip
+    """One row for each owner: sums of two hashes under secret keys, which stand for the multiset of its rows."""
+    hashes = [pl.struct(columns).hash(seed=seed).alias(f"h{i}") for i, seed in enumerate(seeds)]
+    # Sums of halves cannot overflow, so no bit of a hash is lost.
+    parts = [half(pl.col(name)).sum().alias(f"{name}{i}") for name in ("h0", "h1") for i, half in enumerate(_HALVES)]
+    return rows.select(*owner, *hashes).group_by(owner).agg(pl.len().alias("n"), *parts)

@@ -23,8 +23,8 @@ import polars as pl
 from coterie.core.log import Log
 from coterie.core.promise import Case, Check, Kind, k_of, to_dict
 from coterie.core.shapes import Shape
-from coterie.promises._checks import count, judged, level_of, not_checked, numbers
-from coterie.promises._names import BOTH, RECORD, is_known, names_of
+from coterie.promises._checks import Question, count, equals, level_of, numbers
+from coterie.promises._names import BOTH, RECORD, is_known, names_of, unlike_record
 from coterie.promises._phrase_recount import TypedQueries, numbered, unlike_profiles
 from coterie.text.hosts import host_labels, host_of
 from coterie.text.language import language_in
@@ -75,15 +75,9 @@ def people(case: Case, profiles: pl.LazyFrame, *, made_of: Kind, times: str = ""
         return
     groups = _groups(case, case.original, profiles)
     strangers = groups.people["user"].null_count()
-    yield judged(
-        "people",
-        strangers + _unlike_record(case, groups.people),
-        "each name is that of one user of the original, as the run's seed and its record give it",
-        fault="names are not, or are others in the record",
-        looked_at=names,
-        needs_original=True,
-        carries_promise=True,
-    )
+    detail = "each name is that of one user of the original, as the run's seed and its record give it"
+    known = Question("people", detail, "names are not, or are others in the record", original=True, carries=True)
+    yield known.answered(strangers + unlike_record(case, groups.people, "user"), names)
     if made_of == "concepts":
         return
     if made_of == "text":
@@ -141,42 +135,27 @@ def _rows_of_profiles(profiles: pl.LazyFrame, shape: Shape) -> pl.DataFrame:
 
 
 def _typed(case: Case, untyped: int, rows: int, how: str = "") -> Check:
-    return judged(
-        "typed",
-        untyped,
-        f"every {case.shape.item} of a profile was typed by somebody behind it{how}",
-        fault="rows of profiles were not",
-        looked_at=rows,
-        needs_original=True,
-        carries_promise=True,
-    )
+    detail = f"every {case.shape.item} of a profile was typed by somebody behind it{how}"
+    return Question("typed", detail, "rows of profiles were not", original=True, carries=True).answered(untyped, rows)
 
 
 def _names_alone(case: Case, names: int) -> Check:
     if case.original is not None:
         users = _people_of(case, case.original).len()
         if names > users:
-            return judged(
-                "people",
-                names - users,
-                "no more names than users in the original",
-                fault="names are too many",
-                looked_at=names,
-                needs_original=True,
-            )
-    detail = "k names were counted, not k people"
+            detail = "no more names than users in the original"
+            return Question("people", detail, "names are too many", original=True).answered(names - users, names)
+    counted = Question("people", "k names were counted, not k people", carries=not case.foreign)
     if case.foreign:
-        return not_checked("people", detail, needs="to know whose names these are, which such a file does not tell")
-    return not_checked("people", detail, carries_promise=True, needs=RECORD if case.original is not None else BOTH)
+        return counted.open("to know whose names these are, which such a file does not tell")
+    return counted.open(BOTH if case.original is None else RECORD)
 
 
 def _groups(case: Case, original: Log, profiles: pl.LazyFrame) -> _Groups:
     subject, name = original.shape.subject, case.shape.subject
     ids = _people_of(case, original)
     named = pl.DataFrame({"user": ids, "name": names_of(case.run, ids, ids)}, schema_overrides={"name": pl.String})
-    equal = profiles.rename({name: "name"}).group_by(pl.exclude("name")).agg("name")
-    equal = equal.with_row_index("group").select("group", "name").explode("name")
-    known = equal.join(named.lazy(), on="name", how="left").collect(engine="streaming")
+    known = equals(profiles, name).join(named.lazy(), on="name", how="left").collect(engine="streaming")
     first = known.group_by("group").agg(pl.col("name").min()).rename({"name": name}).lazy()
     behind = known.select("group", "user").drop_nulls().rename({"user": subject}).lazy()
     typed = case.engine.join(original.frame, behind, [subject])
@@ -195,17 +174,6 @@ def _people_of(case: Case, original: Log) -> pl.Series:
         return rows.select(subject).drop_nulls().unique()
 
     return case.engine.small_blocks(original.frame, distinct, [subject])[subject].sort()
-
-
-def _unlike_record(case: Case, known: pl.DataFrame) -> int:
-    """How many names the record gives to somebody else, or misses."""
-    subjects = case.table("subjects", {"original": pl.String, "released": pl.String}, nullable=("released",))
-    if subjects is None:
-        return 0
-    said = subjects.drop_nulls("released").rename({"original": "user", "released": "name"})
-    real = known.select("user", "name").drop_nulls()
-    both = ["user", "name"]
-    return real.join(said, on=both, how="anti").height + said.join(real, on=both, how="anti").height
 
 
 def _owned(typed: pl.LazyFrame, what: str) -> pl.LazyFrame:
@@ -236,9 +204,10 @@ def _phrases_of(typed: TypedQueries, people: pl.DataFrame, profiles: pl.DataFram
 def _shared_out(case: Case, original: Log, groups: _Groups, chosen: pl.DataFrame) -> Check:
     """Profiles of phrases are the mean of what their people's queries are cut into."""
     detail = "a profile has the mean of its users' shares of phrases"
+    shared = Question("shared", detail, "profiles have others", original=True, carries=True)
     m = next((number for promise in case.promised if (number := to_dict(promise).get("m"))), None)
     if m is None:
-        return not_checked("shared", detail, carries_promise=True, needs="the promise phrase_users beside this one")
+        return shared.open("the promise phrase_users beside this one")
     people = _parted(case, groups.people).drop_nulls()
     parts = people.select("group", "part").unique()
     chosen = chosen.join(parts, on="group").drop("group").rename({"part": "group"})
@@ -246,16 +215,8 @@ def _shared_out(case: Case, original: Log, groups: _Groups, chosen: pl.DataFrame
     typed = groups.typed.select("user", pl.col(original.shape.item).alias("item")).join(people.lazy(), on="user")
     spoken = language_in(case.run.get("parameters", {}))
     everything = TypedQueries.of(case, original)
-    broken, profiles = unlike_profiles(chosen, typed, people, everything, m, spoken.stop_words, case.run["seed"])
-    return judged(
-        "shared",
-        broken,
-        detail,
-        fault="profiles have others",
-        looked_at=profiles,
-        needs_original=True,
-        carries_promise=True,
-    )
+    seed = case.run["seed"]
+    return shared.answered(*unlike_profiles(chosen, typed, people, everything, m, spoken.stop_words, seed))
 
 
 def _parted(case: Case, people: pl.DataFrame) -> pl.DataFrame:
@@ -281,17 +242,16 @@ def _several(chosen: pl.DataFrame) -> Check:
     each = rows.with_columns((100 * pl.col("rows") / pl.col("rows").sum().over("group")).alias("share"))
     largest = each.group_by("group").agg(pl.col("share").filter(pl.col("owner").is_not_null()).max().fill_null(0))
     shares = largest["share"]
-    median, most = (0.0, 0.0) if shares.is_empty() else (float(shares.median()), float(shares.max()))  # type: ignore[arg-type]
-    return judged(
-        "shares",
-        int((shares == 100).sum()),
-        "no profile stands in the queries of one user alone",
-        fault="profiles do",
-        looked_at=largest.height,
-        how=f"the largest contributor alone has {median:.0f} % of a profile in the median, {most:.0f} % at most",
-        needs_original=True,
-        carries_promise=True,
+    several = Question(
+        "shares", "no profile stands in the queries of one user alone", "profiles do", original=True, carries=True
     )
+    return several.answered(int((shares == 100).sum()), shares.len(), how=_contributed("has", shares))
+
+
+def _contributed(verb: str, shares: pl.Series) -> str:
+    """How much of a profile one user alone contributed."""
+    median, most = (0.0, 0.0) if shares.is_empty() else (float(shares.median()), float(shares.max()))  # type: ignore[arg-type]
+    return f"the largest contributor alone {verb} {median:.0f} % of a profile in the median, {most:.0f} % at most"
 
 
 def _max_share(case: Case) -> float:
@@ -362,18 +322,14 @@ def _shares(largest: pl.DataFrame) -> Check:
     excess_of_all, strings = float(largest["excess"].sum()), int(largest["strings"].sum())
     if strings >= _FEW_STRINGS and excess_of_all > _MOST_EXCESS * strings:
         broken = max(broken, int((largest["excess"] > 0).sum()))
-    shares = largest["share"]
-    median, most = (0.0, 0.0) if shares.is_empty() else (float(shares.median()), float(shares.max()))  # type: ignore[arg-type]
-    return judged(
+    due = Question(
         "shares",
-        broken,
         "a profile is as long as its users' rows on average, and nobody alone typed much more of it than their share",
-        fault="profiles are mostly one user's, or longer or shorter",
-        looked_at=largest.height,
-        how=f"the largest contributor alone typed {median:.0f} % of a profile in the median, {most:.0f} % at most",
-        needs_original=True,
-        carries_promise=True,
+        "profiles are mostly one user's, or longer or shorter",
+        original=True,
+        carries=True,
     )
+    return due.answered(broken, largest.height, how=_contributed("typed", largest["share"]))
 
 
 def _average_numbers(
@@ -465,19 +421,13 @@ def _averages(found: Mapping[str, int], times: str) -> Iterator[Check]:
     at, beside = int(found["at_one"]), int(found["beside_one"])
     if at - beside > _CHANCE * (at + beside + 1) ** 0.5 + _OWN_CUTS.get(times, 0) * found["fine"]:
         broken = max(broken, at)
-    finer = f", a query of one of them has at most its month, and others rarely the {times} of one of them"
-    yield judged(
-        "averages",
-        broken,
-        "times, ranks and hosts of a profile are averages over users behind it"
-        + (finer if times in _FINER_THAN_MONTHS else ""),
-        fault="rows have what is none",
-        looked_at=given,
-        how=f"{100 * found['of_one'] / given:.0f} % of these rows have a day, time or rank that one of them "
-        "alone had" + (f", {months:.0f} % a month in which one of them alone typed the query" if months else ""),
-        needs_original=True,
-        carries_promise=True,
-    )
+    detail = "times, ranks and hosts of a profile are averages over users behind it"
+    if times in _FINER_THAN_MONTHS:
+        detail += f", a query of one of them has at most its month, and others rarely the {times} of one of them"
+    how = f"{100 * found['of_one'] / given:.0f} % of these rows have a day, time or rank that one of them alone had"
+    how += f", {months:.0f} % a month in which one of them alone typed the query" if months else ""
+    averages = Question("averages", detail, "rows have what is none", original=True, carries=True)
+    yield averages.answered(broken, given, how=how)
 
 
 def _column(role: str, name: str | None) -> pl.Expr:

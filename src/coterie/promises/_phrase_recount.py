@@ -345,8 +345,11 @@ def _fits(released: _Counts, giving: list[Counter[str]], people: int, seed: obje
         part = size * row // (own.total() * len(giving))
         for phrase, n in own.items():
             wanted[phrase] += n * part
-    if released.keys() - wanted.keys():
-        return False
+    return released.keys() <= wanted.keys() and _rounded(released, wanted, row, seed)
+
+
+def _rounded(released: _Counts, wanted: _Counts, row: int, seed: object) -> bool:
+    """Whether phrases have as many rows as they should, in parts of a row, and the largest remainders one more."""
     with_row: dict[int, list[str]] = defaultdict(list)
     without: dict[int, list[str]] = defaultdict(list)
     for phrase, share in wanted.items():

@@ -15,9 +15,14 @@ import polars as pl
 from coterie.core.promise import Case, Check, Promise
 from coterie.core.run import Engine
 from coterie.core.shapes import Shape
-from coterie.promises._checks import any_given, count, judged, not_checked, rows_broken
+from coterie.promises._checks import Question, any_given, count, rows_broken
 
-_NO_IDS = "no original subject is named in the release"
+_COLUMNS = Question(
+    "columns",
+    "exactly the released columns of the shape, with their types",
+    "columns or values are missing, in excess or of another type",
+)
+_NO_IDS = Question("ids", "no original subject is named in the release", "are", original=True)
 _RANDOM_NAME = r"^u_[a-z2-7]{16}$"
 
 
@@ -32,7 +37,7 @@ def columns(case: Case) -> Check:
     if not wrong and required:
         rows, values = given(case)
         wrong = sum(rows - values[name] for name in required)
-    return _columns(wrong)
+    return _COLUMNS.answered(wrong)
 
 
 def given(case: Case) -> tuple[int, dict[str, int]]:
@@ -45,23 +50,13 @@ def given(case: Case) -> tuple[int, dict[str, int]]:
     return counted.pop("_rows"), counted
 
 
-def _columns(wrong: int) -> Check:
-    return judged(
-        "columns",
-        wrong,
-        "exactly the released columns of the shape, with their types",
-        fault="columns or values are missing, in excess or of another type",
-    )
-
-
 def others(case: Case, promises: Sequence[Promise]) -> Iterator[Check]:
     """The rules beside `columns`, which look into the columns that must be there; `promises` are judged after them."""
     yield _order(case)
     if case.shape.subject:
         named = case.original is None or given(case)[1][case.shape.subject]
-        yield from (
-            case.engine.judged(case, _ids, (case.shape.subject, case.log_shape.subject)) if named else [_no_ids()]
-        )
+        by_name = (case.shape.subject, case.log_shape.subject)
+        yield from case.engine.judged(case, _ids, by_name) if named else [_NO_IDS.answered(0)]
     yield _identifying(case, promises)
 
 
@@ -71,23 +66,20 @@ def names(case: Case, users: str) -> Iterator[Check]:
         return
     if users == "drop":
         rows, values = given(case)
-        broken = values[case.shape.subject]
-        yield judged("names", broken, "no row says whose it is", fault="do", looked_at=rows)
+        yield Question("names", "no row says whose it is", "do").answered(values[case.shape.subject], rows)
     else:
         yield from case.engine.judged(case, _names)
 
 
 def _names(case: Case) -> Iterator[Check]:
-    broken, rows = rows_broken(case.rows, ~pl.col(case.shape.subject).str.contains(_RANDOM_NAME))
-    yield judged("names", broken, "subjects have random names", fault="rows have others", looked_at=rows)
+    other = ~pl.col(case.shape.subject).str.contains(_RANDOM_NAME)
+    yield Question("names", "subjects have random names", "rows have others").of_rows(case.rows, other)
 
 
 def _order(case: Case) -> Check:
     """Each row is at least its predecessor, nulls first: nothing of the file order is left."""
-    broken, rows = _behind_in_parts(case.engine, case.rows, case.shape)
-    return judged(
-        "order", broken, "rows are sorted by released values only", fault="are out of order", looked_at=rows
-    )  # fmt: skip
+    sorted_rows = Question("order", "rows are sorted by released values only", "are out of order")
+    return sorted_rows.answered(*_behind_in_parts(case.engine, case.rows, case.shape))
 
 
 def _behind(shape: Shape) -> pl.Expr:
@@ -118,19 +110,15 @@ def _behind_in_parts(engine: Engine, rows: pl.LazyFrame, shape: Shape) -> tuple[
     return inside + at_seams, height
 
 
-def _no_ids() -> Check:
-    return judged("ids", 0, _NO_IDS, fault="", needs_original=True)
-
-
 def _ids(case: Case) -> Iterator[Check]:
     """No name in the release is one that the original has."""
     if case.original is None:
-        yield not_checked("ids", _NO_IDS)
+        yield _NO_IDS.open()
         return
     released = case.rows.select(pl.col(case.shape.subject).alias("name")).drop_nulls().unique()
     subjects = case.original.frame.select(pl.col(case.original.shape.subject).alias("name"))
     named = subjects.join(released, on="name", how="semi").unique()
-    yield judged("ids", count(named.select(pl.len())), _NO_IDS, fault="are", needs_original=True)
+    yield _NO_IDS.answered(count(named.select(pl.len())))
 
 
 def _identifying(case: Case, promises: Sequence[Promise]) -> Check:
@@ -141,14 +129,15 @@ def _identifying(case: Case, promises: Sequence[Promise]) -> Check:
     covered = {name for promise in promises for name in getattr(type(promise), "covers", ())}
     empty = tuple(n for n in case.shape.identifying if n not in covered or n in case.shape.never_given)
     detail = f"columns that point at a person are empty ({', '.join(empty) or 'this shape has none'})"
+    pointing = Question("identifying", detail, "rows have a value", carries=True)
     if not empty:
-        return judged("identifying", 0, detail, fault="", carries_promise=True)
+        return pointing.answered(0)
     rows, values = given(case)
     broken = 0
     if any(values[name] for name in empty):
         broken = next(iter(case.engine.judged(case, partial(_any_given, empty)))).broken
-    return judged("identifying", broken, detail, fault="rows have a value", looked_at=rows, carries_promise=True)
+    return pointing.answered(broken, rows)
 
 
 def _any_given(names: tuple[str, ...], case: Case) -> Iterator[Check]:
-    yield judged("given", rows_broken(case.rows, any_given(names))[0], "", fault="")
+    yield Question("given", "").answered(rows_broken(case.rows, any_given(names))[0])

@@ -20,8 +20,9 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any, Protocol, Self
 
 import polars as pl
 
@@ -30,21 +31,24 @@ from coterie.core.params import Choice, Range, with_values
 from coterie.core.promise import ORIGINAL, Case, Check
 from coterie.core.run import Engine
 from coterie.core.shapes import QUERIES, VISITS, Shape
+from coterie.promises import _rules
 from coterie.promises._checks import (
+    ALL_OF_IT,
     LEVELS,
     UNITS,
+    Question,
     any_given,
-    judged,
+    as_made,
     level_of,
+    multisets,
     no_finer,
-    not_checked,
+    nothing_beside,
     other_columns,
-    rows_broken,
+    secret_seeds,
     time_columns,
 )
-from coterie.promises._crowds import multisets, secret_seeds
-from coterie.promises._names import is_known, names_of, names_of_labels
-from coterie.promises._units import Linking, with_owner
+from coterie.promises._names import Linking, is_known, names_of, names_of_labels, seeded, with_owner
+from coterie.promises._words import Worded
 
 Users = Annotated[
     str,
@@ -103,14 +107,34 @@ class AboutItems(Linking, Protocol):
     def details(self) -> str: ...
 
 
-def of_rows_alone(values: Mapping[str, Any], *, named: bool) -> dict[str, Any]:
-    """The numbers of a promise about rows without a sidecar, which keep whatever they have beside items."""
-    return {**values, "users": "pseudonym" if named else "drop", "attrs": "keep"}
+class InWindow(Linking, Protocol):
+    """A promise whose users are those of a window."""
+
+    @property
+    def window(self) -> str: ...
 
 
-def levels_of(promise: AboutItems) -> tuple[str, ...]:
-    """The levels that released times may have, the finest first; none where they are exact, or there are none."""
-    return LEVELS[promise.times] if promise.attrs == "common" else ()
+class ItemPromise(Worded):
+    """What all promises about single items say of times; what some of them can do, each of these says for itself."""
+
+    @property
+    def levels(self: AboutItems) -> tuple[str, ...]:
+        """How exact a released time may be, the finest first; nothing where times are exact, or there are none."""
+        return LEVELS[self.times] if self.attrs == "common" else ()
+
+
+class OfRowsAlone:
+    """A promise that can be checked of rows without a sidecar, which keep whatever they have beside items."""
+
+    @classmethod
+    def of_foreign(cls, values: Mapping[str, Any], *, named: bool) -> Self:
+        """The promise to check of such rows."""
+        return cls(**{**values, "users": "pseudonym" if named else "drop", "attrs": "keep"})
+
+
+def judged_anywhere(promise: InWindow) -> bool:
+    """Whether rows may be on a cluster: windows, days and units of a few queries need one machine."""
+    return promise.users in ("drop", "session", "pseudonym") and promise.window == ALL_OF_IT
 
 
 def crowd_of_details(promise: AboutItems) -> int:
@@ -118,17 +142,16 @@ def crowd_of_details(promise: AboutItems) -> int:
     return promise.k if isinstance(promise.k_details, str) else promise.k_details
 
 
-def _few(promise: AboutItems) -> dict[str, object]:
-    """The numbers of names for a few queries, in words."""
-    minutes = {1: "a minute", 30: "half an hour", 60: "an hour"}.get(promise.link_minutes)
-    return {"queries": promise.link_queries, "minutes": minutes or f"{promise.link_minutes} minutes"}
-
-
-def nothing_else_was_looked_for(shape: Shape) -> Check:
-    """What is not looked at in rows that Coterie did not make."""
+def whose(case: Case, promise: AboutItems) -> Iterator[Check]:
+    """Names are those that the run gave; of rows that Coterie did not make, only the items are looked at."""
+    if not case.foreign:
+        yield from _rules.names(case, promise.users)
+        yield from seeded(case, promise.users, promise)
+        return
+    shape = case.shape
     unseen = ", ".join(other_columns(shape))
     detail = f"the promise is about the {shape.item_noun} alone; nothing was looked for in {unseen} or other columns"
-    return Check(name="details", status="not checked", detail=detail)
+    yield Check(name="details", status="not checked", detail=detail)
 
 
 def accompaniment(
@@ -142,10 +165,6 @@ def accompaniment(
     if promise.attrs == "keep" and not case.part:
         yield from telling(case)
     yield from _accompaniment(case, promise, needs=needs, name=name, detail=detail, users=users, cut=cut)
-
-
-ANYWHERE = ("drop", "session", "pseudonym")
-"""What names may link where rows are on a cluster."""
 
 
 def links(case: Case, promise: AboutItems) -> Iterator[Check]:
@@ -163,63 +182,52 @@ def _accompaniment(
 ) -> Iterator[Check]:  # fmt: skip
     shape, attrs, nouns = case.shape, promise.attrs, case.log_shape
     yield from _in_themselves(case, promise)
-    enough = crowd_of_details(promise)
+    enough, known = crowd_of_details(promise), case.original is not None
     whole = (shape.item, *shape.details, *time_columns(shape)[:1])
-    crowd = ".".join(("crowd", *whole))
-    shared = (
-        f"at least {enough} {nouns.subject_nouns} share whatever accompanies a {shape.item_noun} "
-        f"({', '.join(whole[1:])})"
-    )
+    beside = f"whatever accompanies a {shape.item_noun} ({', '.join(whole[1:])})"
+    told = f"at least {enough} {nouns.subject_nouns} share {beside}"
+    shared = Question(".".join(("crowd", *whole)), told, "have fewer", original=known, carries=True)
     accompanied = _BESIDE[attrs].format(subjects=nouns.subject_nouns, k=promise.k_details)
     detail = detail or f"the rows of each released {shape.item_noun} are those of the original, {accompanied}"
-    links = _sentence_of_links(case, promise, users)
-    name = f"{name}.{shape.item}"
-    counts = attrs == "common" and len(whole) > 1
     named = promise.users == "pseudonym"
+    same = Question(f"{name}.{shape.item}", detail, "are not", original=True, carries=known or not named)
+    linked = _question_of_links(case, promise, users)
+    counts = attrs == "common" and len(whole) > 1
     if not shape.subject:  # numbers of no one person: there are no rows to compare
         return
     if case.original is None:
-        if counts and named:
-            yield _counted_names(case, crowd, shared, enough)
-        elif counts:
-            yield not_checked(crowd, shared, carries_promise=True, needs=needs)
-        yield not_checked(name, detail, carries_promise=not named, needs=needs)
-        yield from [not_checked("links", links)] if users != "drop" else []
+        if counts:
+            yield _counted_names(case, shared, enough) if named else shared.open(needs)
+        yield same.open(needs)
+        yield from [replace(linked, carries=False).open()] if users != "drop" else []
         return
     key = secrets.randbits(63)
     owner, rows = with_owner(case.original, shape, with_values(promise, users=users), case.rows)
-    made_with = _made_with(case, promise)
+    made_with = as_made(case, promise)
     share, times = crowd_of_details(made_with), made_with.times
-    told = should_say(rows, shape, attrs, share, key, *owner, times=times, cut=cut)
-    before = told.collect(engine="streaming").lazy()
+    should = should_say(rows, shape, attrs, share, key, *owner, times=times, cut=cut)
+    before = should.collect(engine="streaming").lazy()
     after = said(case.rows, shape, attrs, key, *([shape.subject] if owner else []))
     tuples = _compared(before, after)
-    differ = tuples.filter(pl.col("before") != pl.col("after")).height
-    yield judged(
-        name, differ, detail, fault="are not", looked_at=tuples.height, needs_original=True, carries_promise=True
-    )  # fmt: skip
+    yield same.answered(tuples.filter(pl.col("before") != pl.col("after")).height, tuples.height)
     if counts:
-        sizes = tuples[CROWD].drop_nulls()
-        few = int((sizes < enough).sum())
-        own = sizes.is_empty() or not isinstance(promise.k_details, str)  # k itself says nothing about it
-        smallest = None if own else int(sizes.min())  # type: ignore[arg-type]
-        yield judged(
-            crowd, few, shared, fault="have fewer", looked_at=sizes.len(),
-            needs_original=True, carries_promise=True, largest_k=smallest,
-        )  # fmt: skip
+        behind = shared.of_crowds(tuples[CROWD].drop_nulls(), enough)
+        own = not isinstance(promise.k_details, str)  # k itself says nothing about it
+        yield replace(behind, largest_k=None) if own else behind
     if owner:
-        yield _links(case, before, after, owner, links)
+        yield _links(case, before, after, owner, linked)
 
 
-def _sentence_of_links(case: Case, promise: AboutItems, users: str) -> str:
+def _question_of_links(case: Case, promise: AboutItems, users: str) -> Question:
     """What names link, in words."""
-    nouns = {"subject": case.log_shape.subject_noun, "items": case.shape.item_nouns}
-    return _LINKS.get(users, "").format(**nouns, **_few(promise))
-
-
-def _made_with(case: Case, promise: AboutItems) -> AboutItems:
-    """The promise that the release was made with, where another k is checked."""
-    return next((each for each in case.promised if isinstance(each, type(promise))), promise)
+    minutes = {1: "a minute", 30: "half an hour", 60: "an hour"}.get(promise.link_minutes)
+    detail = _LINKS.get(users, "").format(
+        subject=case.log_shape.subject_noun,
+        items=case.shape.item_nouns,
+        queries=promise.link_queries,
+        minutes=minutes or f"{promise.link_minutes} minutes",
+    )
+    return Question("links", detail, "names do not", original=True, carries=True)
 
 
 def _in_themselves(case: Case, promise: AboutItems) -> Iterator[Check]:
@@ -228,23 +236,21 @@ def _in_themselves(case: Case, promise: AboutItems) -> Iterator[Check]:
     if promise.details or shape.further:
         other = promise.details != ",".join(shape.further)  # their order says which of them goes first
         said = f"the further details are those that the promise names ({', '.join(shape.further) or 'none'})"
-        yield judged("further", other, said, fault="list is another one", carries_promise=True)
+        yield Question("further", said, "list is another one", carries=True).answered(other)
     times = time_columns(shape)
     counted = {"drop": (), "common": (*shape.details, *times, shape.level), "keep": others}[attrs]
     if others := tuple(name for name in others if name not in counted and name not in shape.identifying):
-        broken, rows = rows_broken(case.rows, any_given(others))
-        only = f"nothing accompanies a {shape.item_noun} but what was counted; {', '.join(others)} must be empty"
-        yield judged("details", broken, only, fault="rows have a value there", looked_at=rows, carries_promise=True)
+        yield nothing_beside(case, others)
     if attrs == "common":
         yield from no_finer(LEVELS[promise.times], case)
     if promise.users == "mini" and shape.subject:
         named = case.rows.drop_nulls(shape.subject).group_by(shape.subject).agg(pl.col(shape.item).n_unique())
-        many, names = rows_broken(named, pl.col(shape.item) > promise.link_queries)
         most = f"no name links more than {promise.link_queries} different {shape.item_nouns}"
-        yield judged("size", many, most, fault="names do", looked_at=names, carries_promise=True)
+        size = Question("size", most, "names do", carries=True)
+        yield size.of_rows(named, pl.col(shape.item) > promise.link_queries)
 
 
-def _counted_names(case: Case, name: str, detail: str, k: int) -> Check:
+def _counted_names(case: Case, shared: Question, k: int) -> Check:
     """At least k names behind whatever accompanies an item."""
     shape = case.shape
     details = (*shape.details, *filter(None, (shape.time, shape.level)))
@@ -254,11 +260,7 @@ def _counted_names(case: Case, name: str, detail: str, k: int) -> Check:
         .agg(pl.col(shape.subject).drop_nulls().n_unique())
     )
     sizes = names.select(shape.subject).collect(engine="streaming").to_series()
-    return judged(
-        name, int((sizes < k).sum()), detail, fault="have fewer", looked_at=sizes.len(), carries_promise=True,
-        how="counted by the names in the release",
-        largest_k=None if sizes.is_empty() else int(sizes.min()),  # type: ignore[arg-type]
-    )  # fmt: skip
+    return shared.of_crowds(sizes, k, how="counted by the names in the release")
 
 
 def _compared(before: pl.LazyFrame, after: pl.LazyFrame) -> pl.DataFrame:
@@ -270,7 +272,7 @@ def _compared(before: pl.LazyFrame, after: pl.LazyFrame) -> pl.DataFrame:
     return both.with_columns(nobody).collect(engine="streaming")
 
 
-def _links(case: Case, before: pl.LazyFrame, after: pl.LazyFrame, owner: list[str], detail: str) -> Check:
+def _links(case: Case, before: pl.LazyFrame, after: pl.LazyFrame, owner: list[str], linked: Question) -> Check:
     """What one name links in the release is what one session (or user) of the original had of the released items.
 
     With the run record it is the one that the name was given to, else any.
@@ -287,11 +289,7 @@ def _links(case: Case, before: pl.LazyFrame, after: pl.LazyFrame, owner: list[st
     both = named.join(owned, on=[name for name in owned.collect_schema() if name != "before"], how="left")
     excess = (pl.col("after").cast(pl.Int64) - pl.col("before").fill_null(0).cast(pl.Int64)).clip(lower_bound=0)
     numbers = both.select(excess.sum().alias("excess"), pl.col("after").sum().alias("names"))
-    broken, names = numbers.collect(engine="streaming").row(0)
-    return judged(
-        "links", broken, detail,
-        fault="names do not", looked_at=int(names), how=how, needs_original=True, carries_promise=True,
-    )  # fmt: skip
+    return linked.answered(*numbers.collect(engine="streaming").row(0), how=how)
 
 
 def _links_in_blocks(case: Case, engine: Engine, original: Log, promise: AboutItems) -> Check:
@@ -299,7 +297,7 @@ def _links_in_blocks(case: Case, engine: Engine, original: Log, promise: AboutIt
 
     With the run record names are functions of owners; without it owners keep their labels.
     """
-    shape, attrs, made_with = case.shape, promise.attrs, _made_with(case, promise)
+    shape, attrs, made_with = case.shape, promise.attrs, as_made(case, promise)
     of_log, history, run = original.shape, original.history, dict(case.run)
     share, times = crowd_of_details(made_with), made_with.times
     key, seeds, row, subject = secrets.randbits(63), secret_seeds(), SAID, case.shape.subject
@@ -337,11 +335,8 @@ def _links_in_blocks(case: Case, engine: Engine, original: Log, promise: AboutIt
     whole = engine.blocks(parts, added_up, [_NAME])
     alike = [name for name in whole.collect_schema() if name != "side"]
     broken, names = engine.small(engine.blocks(whole, compared, alike)).sum().row(0)
-    detail = _sentence_of_links(case, promise, promise.users)
-    return judged(
-        "links", int(broken), detail, fault="names do not", looked_at=int(names),
-        how="the one that the run's seed gives it to" if known else "", needs_original=True, carries_promise=True,
-    )  # fmt: skip
+    how = "the one that the run's seed gives it to" if known else ""
+    return _question_of_links(case, promise, promise.users).answered(int(broken), int(names), how=how)
 
 
 def _under_names(case: Case, original: Log, owned: pl.LazyFrame, owner: list[str]) -> pl.LazyFrame:
@@ -455,19 +450,14 @@ def telling(case: Case) -> Iterator[Check]:
         f"no further detail ({', '.join(further)}) is the user of its row or has that name in it, and values that one "
         f"user alone has are those of at most {_MOST_ALONE:.0%} of rows and users, or of fewer than {_FEW} users"
     ).replace("%", " %")
+    fault = "of them tell who a row came from; leave them out of --details, or use --attrs common"
+    tells = Question("telling", detail, fault, original=True)
     if case.original is None:
-        yield not_checked("telling", detail)
+        yield tells.open()
         return
     found = [_found(case, case.original, name) for name in further]
-    yield judged(
-        "telling",
-        sum(_tells(each) for each in found),
-        detail,
-        fault="of them tell who a row came from; leave them out of --details, or use --attrs common",
-        looked_at=len(further),
-        how=f"one user alone has the value of {max(_alone(each) for each in found):.0%} of rows".replace("%", " %"),
-        needs_original=True,
-    )
+    how = f"one user alone has the value of {max(_alone(each) for each in found):.0%} of rows".replace("%", " %")
+    yield tells.answered(sum(_tells(each) for each in found), len(further), how=how)
 
 
 def _tells(found: dict[str, int]) -> bool:

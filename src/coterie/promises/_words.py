@@ -24,11 +24,12 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, asdict, dataclass, fields
 from importlib.resources import files
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, Literal, Self, cast
 
 from coterie.core.data import table_at
-from coterie.core.params import Several
+from coterie.core.params import Several, check_params
 from coterie.core.shapes import QUERIES
+from coterie.errors import ParameterError
 
 EDITION = 2
 """The edition that new releases speak."""
@@ -48,9 +49,34 @@ class Words:
 
 
 class Worded:
-    """A promise whose words are texts of an edition, filled in with its numbers."""
+    """A promise whose words are texts of an edition, filled in with its numbers.
+
+    It has what all promises here have. What a promise does not say for itself is refused: it bounds nothing, gets no
+    tables of the record, and cannot be checked of rows without a sidecar.
+    """
 
     name: ClassVar[str]
+    about: ClassVar[Literal["items", "subjects"]] = "items"
+    not_of_foreign: ClassVar[str] = "can be checked only for releases with a sidecar."
+    """Why it cannot be checked of rows without a sidecar."""
+
+    def __post_init__(self) -> None:
+        check_params(self, self.name)
+
+    @property
+    def linkage_bound(self) -> float | None:
+        """None: it says nothing about all that is released of a person, taken together."""
+        return None
+
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        """No tables: the original is enough."""
+        return ()
+
+    @classmethod
+    def of_foreign(cls, values: Mapping[str, Any], *, named: bool) -> Self:  # noqa: ARG003 (the protocol's)
+        """There is none."""
+        raise ParameterError(f"{cls.name} {cls.not_of_foreign}")
 
     @property
     def derived(self) -> Mapping[str, object]:

@@ -9,32 +9,20 @@ shared.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 import polars as pl
 
 from coterie import taxonomies
 from coterie.core.log import Log
-from coterie.core.params import Attrs, Choice, Flag, KDetails, Range, Times, check_params
+from coterie.core.params import Attrs, Choice, Flag, KDetails, Range, Times
 from coterie.core.promise import ORIGINAL, Case, Check, Kind
-from coterie.errors import ParameterError
 from coterie.promises import _rules
-from coterie.promises._checks import NameOrDigest, judged, not_checked, strange_items
-from coterie.promises._crowds import ALL_OF_IT, Window, crowds, recent
+from coterie.promises import _single_queries as single
+from coterie.promises._checks import ALL_OF_IT, NameOrDigest, Question, Window, crowds, recent, strange_items
 from coterie.promises._names import seeded
-from coterie.promises._single_queries import (
-    ANYWHERE,
-    Details,
-    LinkMinutes,
-    LinkQueries,
-    SessionMinutes,
-    Users,
-    accompaniment,
-    levels_of,
-)
-from coterie.promises._words import Worded
 from coterie.taxonomies import Taxonomy
 
 _TAXONOMY = "the taxonomy's file, whose path is in the run record (--record DIR)"
@@ -42,7 +30,7 @@ _MEANING = "the rows of each concept are those of the queries that lead to it in
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConceptKAnonymity(Worded):
+class ConceptKAnonymity(single.ItemPromise):
     """Every released item is a concept that stands for items of at least k users of the original log."""
 
     k: Annotated[int, Range(2), "smallest number of users, or queries, behind a released concept"]
@@ -51,47 +39,27 @@ class ConceptKAnonymity(Worded):
         str, NameOrDigest(taxonomies.WORDNET), "name of the taxonomy, or the digest of one that has none"
     ] = taxonomies.WORDNET
     paper_compat: Annotated[bool, Flag(), "stop words are looked up in the taxonomy, as in the paper"] = False
-    users: Users = "drop"
+    users: single.Users = "drop"
     attrs: Attrs = "common"
-    session_minutes: SessionMinutes = 30
-    link_queries: LinkQueries = 3
-    link_minutes: LinkMinutes = 30
+    session_minutes: single.SessionMinutes = 30
+    link_queries: single.LinkQueries = 3
+    link_minutes: single.LinkMinutes = 30
     times: Times = "day"
     k_details: KDetails = "k"
-    details: Details = ""
+    details: single.Details = ""
     window: Window = ALL_OF_IT
 
     name: ClassVar[str] = "concept_k_anonymity"
-    about: ClassVar[Literal["items", "subjects"]] = "items"
     releases: ClassVar[Kind] = "concepts"
     """Released items are names of concepts."""
-    linkage_bound: ClassVar[float | None] = None
-    """None: it says nothing about a person's queries taken together."""
-
-    def __post_init__(self) -> None:
-        check_params(self, self.name)
-
-    @property
-    def levels(self) -> tuple[str, ...]:
-        """How exact a released time may be, the finest first."""
-        return levels_of(self)
-
-    @property
-    def anywhere(self) -> bool:
-        """Whether rows may be on a cluster: windows, days and units of a few queries need one machine."""
-        return self.users in ANYWHERE and self.window == ALL_OF_IT
+    not_of_foreign: ClassVar[str] = "can be checked only for releases with a sidecar: it says which concepts are meant."
+    """Rows alone do not say it."""
+    anywhere = property(single.judged_anywhere)
 
     @property
     def evidence(self) -> tuple[str, ...]:
         """Where the taxonomy is, if it is not one that comes with the package."""
         return () if self.taxonomy == taxonomies.WORDNET else ("taxonomy",)
-
-    @classmethod
-    def of_foreign(cls, values: Mapping[str, Any], *, named: bool) -> ConceptKAnonymity:  # noqa: ARG003 (the protocol's)
-        """There is none: rows alone do not say which concepts are meant."""
-        raise ParameterError(
-            f"{cls.name} can be checked only for releases with a sidecar: it says which concepts are meant."
-        )
 
     def check(self, case: Case) -> Iterator[Check]:
         """Recount which concept each query leads to, then compare rows and count who is behind each concept."""
@@ -117,35 +85,27 @@ class ConceptKAnonymity(Worded):
             yield from crowds(counted, (case.shape.item,), self.k, named=named, needs=needs)
         else:
             yield self._queries(case, concept_of, needs)
-        yield from accompaniment(case, self, needs=needs, name="meaning", detail=_MEANING)
+        yield from single.accompaniment(case, self, needs=needs, name="meaning", detail=_MEANING)
 
     def _queries(self, case: Case, concept_of: pl.DataFrame | None, needs: str) -> Check:
         """At least k distinct queries behind each released concept."""
-        name, detail = f"crowd.{case.shape.item}", f"at least {self.k} different queries behind each released concept"
+        detail = f"at least {self.k} different queries behind each released concept"
+        behind = Question(f"crowd.{case.shape.item}", detail, "have fewer", original=True, carries=True)
         if concept_of is None:
-            return not_checked(name, detail, carries_promise=True, needs=needs)
+            return behind.open(needs)
         released = case.rows.select(pl.col(case.shape.item).alias("concept")).unique().collect(engine="streaming")
         queries = concept_of.group_by("concept").len("queries")
         sizes = released.join(queries, on="concept", how="left").fill_null(0)["queries"]
-        return judged(
-            name,
-            int((sizes < self.k).sum()),
-            detail,
-            fault="have fewer",
-            looked_at=len(sizes),
-            needs_original=True,
-            carries_promise=True,
-            largest_k=None if sizes.is_empty() else int(sizes.min()),  # type: ignore[arg-type]
-        )
+        return behind.of_crowds(sizes, self.k)
 
 
 def _concept_names(case: Case, tree: Taxonomy | None) -> Check:
     """Nothing but concepts is released in place of queries."""
     detail = f"every released {case.shape.item} is the name of a concept of the promised taxonomy"
+    named = Question("items", detail, "are not")
     if tree is None:
-        return not_checked("items", detail, needs=_TAXONOMY)
-    broken, total = strange_items(case.rows, case.shape, tree.names.to_frame().lazy())
-    return judged("items", broken, detail, fault="are not", looked_at=total)
+        return named.open(_TAXONOMY)
+    return named.answered(*strange_items(case.rows, case.shape, tree.names.to_frame().lazy()))
 
 
 def _with_concepts(case: Case, concept_of: pl.DataFrame | None) -> Case:

@@ -12,20 +12,19 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import date
 from fractions import Fraction
 from statistics import NormalDist
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from coterie.core.params import Above, Choice, Days, Range, check_params
+from coterie.core.params import Above, Choice, Days, Range
 from coterie.core.promise import Case, Check, Kind
-from coterie.errors import ParameterError
-from coterie.promises._checks import count, judged, not_checked
+from coterie.promises._checks import Question, count
 from coterie.promises._words import Worded
 
 _RECORD = "the run record (--record DIR)"
@@ -60,38 +59,18 @@ class DifferentialPrivacy(Worded):
     name: ClassVar[str] = "differential_privacy"
     anywhere: ClassVar[bool] = True
     """Its judge reads a cluster's rows as a stream, a few columns of them."""
-    about: ClassVar[Literal["items", "subjects"]] = "items"
-
-    def __post_init__(self) -> None:
-        check_params(self, self.name)
+    releases: ClassVar[Kind] = "counts"
+    """Numbers, or items without numbers."""
+    evidence: ClassVar[tuple[str, ...]] = ("private_stages", "private_table", "private_prices")
+    """The tables that selection and noise were made with; none of them depends on the log."""
+    not_of_foreign: ClassVar[str] = (
+        "is about how a file was made and cannot be checked for a file that Coterie did not make."
+    )
 
     @property
     def derived(self) -> Mapping[str, object]:
         """The factor that epsilon stands for, and whether numbers are released at all."""
         return {"factor": math.exp(self.epsilon), "numbers_too": bool(self.counts or self.days)}
-
-    @property
-    def releases(self) -> Kind:
-        """Numbers, or items without numbers."""
-        return "counts"
-
-    @property
-    def linkage_bound(self) -> float | None:
-        """None: nothing is released under a name."""
-        return None
-
-    @property
-    def evidence(self) -> tuple[str, ...]:
-        """The tables that selection and noise were made with; none of them depends on the log."""
-        return ("private_stages", "private_table", "private_prices")
-
-    @classmethod
-    def of_foreign(cls, values: Mapping[str, Any], *, named: bool) -> DifferentialPrivacy:  # noqa: ARG003 (the protocol's)
-        """Rows alone cannot show it."""
-        raise ParameterError(
-            "differential_privacy is about how a file was made and cannot be checked for a file that Coterie did not "
-            "make."
-        )
 
     def check(self, case: Case) -> Iterator[Check]:
         """Look at the form of what is published, count users, and compute again what it all costs."""
@@ -106,13 +85,11 @@ class DifferentialPrivacy(Worded):
         expected = self._tables
         allowed = pl.col("table").is_null() if expected == [None] else pl.col("table").is_in(expected)
         rows = case.rows
-        broken = count(rows.select((~allowed.fill_null(False)).sum()))
+        belongs = Question("tables", "every line belongs to a table of the promise", "belong to none")
+        yield belongs.of_rows(rows, ~allowed.fill_null(False))
         lines = count(rows.select(pl.len()))
-        yield judged(
-            "tables", broken, "every line belongs to a table of the promise", fault="belong to none", looked_at=lines
-        )
         doubled = lines - count(rows.select(pl.struct("table", "item", "detail").n_unique()))
-        yield judged("lines", doubled, "every item stands once in its table", fault="stand twice", looked_at=lines)
+        yield Question("lines", "every item stands once in its table", "stand twice").answered(doubled, lines)
         numbers = pl.any_horizontal(pl.col("count", "low", "high").is_null())
         wanted = pl.lit(bool(self.counts)) | pl.col("table").eq_missing("days")
         wrong = pl.when(wanted).then(numbers).otherwise(~pl.all_horizontal(pl.col("count", "low", "high").is_null()))
@@ -120,21 +97,15 @@ class DifferentialPrivacy(Worded):
         low = pl.any_horizontal(
             pl.col("low") < least, pl.col("count") < pl.col("low"), pl.col("high") < pl.col("count")
         )
-        broken = count(rows.select((wrong | low.fill_null(False)).sum()))
-        yield judged(
-            "numbers",
-            broken,
-            "numbers stand where they are promised, inside their intervals",
-            fault="do not",
-            looked_at=lines,
-        )
+        placed = Question("numbers", "numbers stand where they are promised, inside their intervals", "do not")
+        yield placed.of_rows(rows, wrong | low.fill_null(False))
         widths = (
             rows.filter(pl.col("low") > least)
             .group_by("table")
             .agg((pl.col("high") - pl.col("count")).n_unique().alias("n"))
         )
         uneven = count(widths.select((pl.col("n") > 1).sum()))
-        yield judged("intervals", uneven, "all intervals of a table are of one width", fault="tables have others")
+        yield Question("intervals", "all intervals of a table are of one width", "tables have others").answered(uneven)
         if self.days:
             first, last = (date.fromisoformat(day) for day in self.days.split(".."))
             items = count(rows.filter(pl.col("table") == expected[0]).select(pl.len()))
@@ -143,7 +114,7 @@ class DifferentialPrivacy(Worded):
             there = count(cells.filter(inside).select(pl.len()))
             missing = abs(items * ((last - first).days + 1) - there) + count(cells.filter(~inside).select(pl.len()))
             detail = "every published item has a number for each of the days"
-            yield judged("days", missing, detail, fault="numbers are missing or too many")
+            yield Question("days", detail, "numbers are missing or too many").answered(missing)
 
     @property
     def _tables(self) -> list[str | None]:
@@ -155,8 +126,9 @@ class DifferentialPrivacy(Worded):
     def _crowds(self, case: Case) -> Check:
         """With the original: every item is there, and enough users have it."""
         detail = f"every released item was typed by at least {self.k} users of the original"
+        typed = Question("users", detail, "were not", original=True, carries=True)
         if case.original is None:
-            return not_checked("users", detail, carries_promise=True)
+            return typed.open()
         broken = looked_at = 0
         for stage, table in zip(stage_names(self.items, self.days), self._tables, strict=True):
             if stage == "days":
@@ -166,32 +138,21 @@ class DifferentialPrivacy(Worded):
             published = items.collect(engine="streaming")["text"]
             looked_at += published.len()
             broken += published.len() - _held_by(case, stage, published, self.k)
-        return judged(
-            "users", broken, detail, fault="were not", looked_at=looked_at, needs_original=True, carries_promise=True
-        )
+        return typed.answered(broken, looked_at)
 
     # --- cost ------------------------------------------------------------------------------------
 
     def _accounts(self, case: Case) -> Check:
         """Compute what the tables of the run cost."""
-        detail = "tables, prices and noise cost at most epsilon and delta"
-        empty = (
-            "alpha",
-            "share",
-            "sketch",
-            "counts",
-            "scale",
-            "threshold",
-            *[n for n, t in _STAGES.items() if t == pl.Int64],
-        )
+        accounts = Question("accounts", "tables, prices and noise cost at most epsilon and delta", carries=True)
+        empty = tuple(name for name in _STAGES if name not in ("stage", "epsilon", "delta"))
         stages = case.table("private_stages", _STAGES, nullable=empty)
         table, prices = case.table("private_table", _TABLE), case.table("private_prices", _PRICES)
         if stages is None or table is None or prices is None:
-            return not_checked("accounts", detail, needs=_RECORD, carries_promise=True)
+            return accounts.open(_RECORD)
         faults = list(broken_accounts(stages.to_dicts(), table, prices, asdict(self)))
-        fault = f"faults: {'; '.join(faults)}" if faults else ""
         how = f"{table.height:,} weights and {prices.height:,} prices computed again"
-        return judged("accounts", len(faults), detail, fault=fault, how=how, carries_promise=True)
+        return replace(accounts, fault=f"faults: {'; '.join(faults)}").answered(len(faults), how=how)
 
 
 def _held_by(case: Case, stage: str, published: pl.Series, k: int) -> int:
@@ -270,11 +231,12 @@ def _laplace_rounding(scale: float) -> float:
 
 
 def _selection(stage: Row, table: pl.DataFrame, prices: pl.DataFrame, promise: Mapping[str, Any]) -> Iterator[str]:
+    """Items and their numbers: budgets, noise, and the price of each step."""
     if any(stage[name] is None for name in ("alpha", "share", "cost_budget", "mass_budget", "sketch_unit")):
         yield "a part without its numbers"
         return
-    alpha, share = Long(stage["alpha"]), Long(stage["share"])
-    sketch, counts, counted = Long(stage["sketch"]), Long(stage["counts"]), int(stage["counted"])
+    alpha, share, sketch, counts = (Long(stage[name]) for name in ("alpha", "share", "sketch", "counts"))
+    counted = int(stage["counted"])
     if not (alpha > 1 and 0 < share < 1 and sketch > 0 and counts >= 0 and sketch + counts < 1):
         yield "shares that are none"
         return
@@ -285,6 +247,15 @@ def _selection(stage: Row, table: pl.DataFrame, prices: pl.DataFrame, promise: M
     if not c > 0:
         yield "an order that leaves nothing to spend"
         return
+    yield from _spending(stage, d1, c, alpha)
+    yield from _prices(table["below"].to_list(), prices["cost"].to_list(), prices["mass"].to_list(), alpha)
+    if any(lines["weight"].to_list() != list(range(lines.height)) for lines in (table, prices)):
+        yield "tables with lines missing"
+
+
+def _spending(stage: Row, d1: Long, c: Long, alpha: Long) -> Iterator[str]:
+    """Budgets of users, noise of the sketch, and of numbers where these are released."""
+    sketch, counts, counted = Long(stage["sketch"]), Long(stage["counts"]), int(stage["counted"])
     if stage["cost_budget"] > 2**40 * (1 - sketch - counts) * c or stage["mass_budget"] > 2**60 * d1:
         yield "budgets of users that are too large"
     unit, variance, count_variance = (int(stage[n]) for n in ("sketch_unit", "sketch_variance", "count_variance"))
@@ -295,15 +266,16 @@ def _selection(stage: Row, table: pl.DataFrame, prices: pl.DataFrame, promise: M
     error = unit * unit * _rounding(variance) + (counted * _rounding(count_variance) if counts > 0 else 0)
     if (1 + math.exp(stage["epsilon"])) * error > stage["delta"] / 64:
         yield "noise tables that are too coarse for delta"
-    yield from _prices(table["below"].to_list(), prices["cost"].to_list(), prices["mass"].to_list(), alpha)
-    numbered = table["weight"].to_list() == list(range(table.height))
-    if not numbered or prices["weight"].to_list() != list(range(prices.height)):
-        yield "tables with lines missing"
+
+
+def _rises(below: list[int]) -> bool:
+    """Whether chances of release, in parts of 2^64, begin with 0 and never fall."""
+    return len(below) > 1 and below[0] == 0 and sorted(below) == below and below[-1] < _ONE
 
 
 def _prices(below: list[int], costs: list[int], masses: list[int], alpha: Long) -> Iterator[str]:
     """[P] and [L1]: each price covers what raising an item by that weight does, from every weight."""
-    if len(below) < 2 or below[0] != 0 or any(a > b for a, b in itertools.pairwise(below)) or below[-1] >= _ONE:
+    if not _rises(below):
         yield "a release table that falls, or does not begin with 0"
         return
     if len(costs) < 2 or costs[0] or masses[0] or sorted(costs) != costs or sorted(masses) != masses:
@@ -370,13 +342,24 @@ def _simple(stages: Sequence[Row], table: pl.DataFrame, promise: Mapping[str, An
         yield "a part without its numbers"
         return
     if mechanism == "korolova":
-        d, scale, threshold = promise["queries_per_user"], stages[0]["scale"], stages[0]["threshold"]
-        q = math.exp(-1 / scale)
-        if len(stages) != 1 or scale * _NEARLY < d / epsilon:
-            yield "too little noise"
-        elif d * q ** (threshold - 1) / (1 + q) + (1 + math.exp(epsilon)) * d * _laplace_rounding(scale) > delta:
-            yield "a threshold that is too low"
-        return
+        yield from _laplace(stages, promise)
+    elif _gaussian(stages, epsilon) > delta * _NEARLY:
+        yield "noise or thresholds that cost more than delta"
+
+
+def _laplace(stages: Sequence[Row], promise: Mapping[str, Any]) -> Iterator[str]:
+    """Laplace noise on numbers of users, and a threshold."""
+    epsilon, d = promise["epsilon"], promise["queries_per_user"]
+    scale, threshold = stages[0]["scale"], stages[0]["threshold"]
+    q = math.exp(-1 / scale)
+    if len(stages) != 1 or scale * _NEARLY < d / epsilon:
+        yield "too little noise"
+    elif d * q ** (threshold - 1) / (1 + q) + (1 + math.exp(epsilon)) * d * _laplace_rounding(scale) > promise["delta"]:
+        yield "a threshold that is too low"
+
+
+def _gaussian(stages: Sequence[Row], epsilon: float) -> float:
+    """The delta that Gaussian noise and thresholds cost."""
     normal = NormalDist()
     mu = math.sqrt(math.fsum(stage["scale"] ** -2 for stage in stages))
     noise = normal.cdf(mu / 2 - epsilon / mu) - math.exp(epsilon) * normal.cdf(-mu / 2 - epsilon / mu)
@@ -385,14 +368,13 @@ def _simple(stages: Sequence[Row], table: pl.DataFrame, promise: Mapping[str, An
         at_most = ((stage["threshold"] - t**-0.5) / stage["scale"] for t in range(1, _MOST_ITEMS + 1))
         tails += max(-math.expm1(t * math.log1p(-normal.cdf(-x))) for t, x in enumerate(at_most, 1))
     error = sum(_rounding(math.ceil(1024 * stage["scale"]) ** 2) for stage in stages)
-    if noise + tails + (1 + math.exp(epsilon)) * _MOST_ITEMS * error > delta * _NEARLY:
-        yield "noise or thresholds that cost more than delta"
+    return noise + tails + (1 + math.exp(epsilon)) * _MOST_ITEMS * error
 
 
 def _optimal(below: list[int], epsilon: float, delta: float) -> Iterator[str]:
     """[D] One item for each user: neighbouring entries are (epsilon, delta)-close, both ways."""
     grow, spare = Fraction(math.exp(epsilon)) * (1 + Fraction(1, 2**50)), Fraction(delta) * _ONE
-    if len(below) < 2 or below[0] != 0 or sorted(below) != below or below[-1] >= _ONE:
+    if not _rises(below):
         yield "a release table that falls, or does not begin with 0"
         return
     for before, after in itertools.pairwise(below):

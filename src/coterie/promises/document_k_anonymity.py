@@ -18,12 +18,11 @@ import polars as pl
 
 from coterie import taxonomies
 from coterie.core.log import Log
-from coterie.core.params import Choice, Flag, Range, check_params
+from coterie.core.params import Choice, Flag, Range
 from coterie.core.promise import Case, Check, Kind
 from coterie.promises import _rules
-from coterie.promises._checks import judged, not_checked, rows_broken, strange_items
-from coterie.promises._crowds import multisets, secret_seeds
-from coterie.promises._names import BOTH, RECORD, is_known, names_of
+from coterie.promises._checks import Question, equals, multisets, secret_seeds, strange_items
+from coterie.promises._names import BOTH, RECORD, is_known, names_of, unlike_record
 from coterie.promises._words import Worded
 from coterie.taxonomies import Taxonomy
 
@@ -46,9 +45,6 @@ class DocumentKAnonymity(Worded):
 
     name: ClassVar[str] = "document_k_anonymity"
     about: ClassVar[Literal["items", "subjects"]] = "subjects"
-
-    def __post_init__(self) -> None:
-        check_params(self, self.name)
 
     @property
     def releases(self) -> Kind:
@@ -74,7 +70,7 @@ class DocumentKAnonymity(Worded):
         """Compare the vectors of all names with each other, then each with the documents behind it."""
         if not case.shape.weight:
             detail = "every vector is one of weighted terms"
-            yield judged("vectors", 1, detail, fault=f"is missing: {_NOTHING}", carries_promise=True)
+            yield Question("vectors", detail, f"is missing: {_NOTHING}", carries=True).answered(1)
             return
         if not case.foreign:
             yield from _rules.names(case, "pseudonym")
@@ -100,131 +96,86 @@ class DocumentKAnonymity(Worded):
 
     def _vectors(self, vectors: pl.LazyFrame) -> Check:
         """At least k equal vectors of each kind."""
-        crowd = pl.col("crowd")
-        numbers = vectors.group_by(pl.all()).len("crowd").select(
-            crowd.min().alias("smallest"),
-            crowd.filter(crowd < self.k).sum().alias("broken"),
-            crowd.sum().alias("documents"),
-            pl.len().alias("kinds"),
-        )  # fmt: skip
-        smallest, broken, documents, kinds = numbers.collect(engine="streaming").row(0)
-        return judged(
-            "vectors",
-            broken,
-            f"each vector is shared by at least {self.k} documents",
-            fault="documents are in smaller groups",
-            looked_at=int(documents),
-            how=f"{kinds:,} different vectors",
-            carries_promise=True,
-            largest_k=None if smallest is None else int(smallest),
-        )
+        detail = f"each vector is shared by at least {self.k} documents"
+        shared = Question("vectors", detail, "documents are in smaller groups", carries=True)
+        return shared.of_equals(vectors, self.k, "vectors")
 
     def _unknown(self, case: Case) -> Iterator[Check]:
         """What cannot be looked at where nobody says which documents are behind a name."""
         needs = BOTH if case.original is None else RECORD
         if case.foreign:
             needs = "to know whose names these are, which such a file does not tell"
-        carries = not case.foreign
-        yield not_checked("documents", "k names were counted, not k documents", carries_promise=carries, needs=needs)
-        if self.owners:
-            yield not_checked("owners", self._crowd_of_owners, carries_promise=carries, needs=needs)
-        yield not_checked("terms", self._in_documents, carries_promise=carries, needs=needs)
+        counted = Question("documents", "k names were counted, not k documents")
+        unknown = (counted, self._crowd_of_owners, self._in_documents) if self.owners else (counted, self._in_documents)
+        yield from (replace(question, carries=not case.foreign).open(needs) for question in unknown)
 
     @property
-    def _crowd_of_owners(self) -> str:
-        return f"the documents behind each vector belong to at least {self.k} different owners"
+    def _crowd_of_owners(self) -> Question:
+        detail = f"the documents behind each vector belong to at least {self.k} different owners"
+        return Question("owners", detail, "vectors have fewer", original=True, carries=True)
 
     @property
-    def _in_documents(self) -> str:
+    def _in_documents(self) -> Question:
         what = "documents have a term at or below each concept" if self.labels else "documents have each term"
         whose = " of different owners" if self.owners else ""
-        return f"of those behind a vector, at least {self.term_documents} {what}{whose}"
+        detail = f"of those behind a vector, at least {self.term_documents} {what}{whose}"
+        return Question("terms", detail, "terms of vectors stand in fewer", original=True, carries=True)
 
     def _owners(self, behind: Behind) -> Check:
         """At least k owners behind each vector, also where the promise forgets them."""
         if not behind.owned:
-            return not_checked("owners", self._crowd_of_owners, carries_promise=True, needs=_OWNERS)
+            return self._crowd_of_owners.open(_OWNERS)
         crowds = behind.documents.group_by("group").agg(pl.col(OWNER).n_unique().alias("crowd"))["crowd"]
-        return judged(
-            "owners",
-            int((crowds < self.k).sum()),
-            self._crowd_of_owners,
-            fault="vectors have fewer",
-            looked_at=len(crowds),
-            needs_original=True,
-            carries_promise=True,
-            largest_k=None if crowds.is_empty() else int(crowds.min()),  # type: ignore[arg-type]
-        )
+        return self._crowd_of_owners.of_crowds(crowds, self.k)
 
     def _contents(self, behind: Behind) -> Iterator[Check]:
         """Terms and weights against those of the documents behind each vector."""
         found = behind_concepts(behind, taxonomies.load(self.labels)) if self.labels else behind_terms(behind)
-        yield judged(
-            "terms",
-            int((found["crowd"] < self.term_documents).sum()),
-            self._in_documents,
-            fault="terms of vectors stand in fewer",
-            looked_at=found.height,
-            how="" if found.is_empty() else f"the rarest in {int(found['crowd'].min())}",  # type: ignore[arg-type]
-            needs_original=True,
-            carries_promise=True,
-        )
+        how = "" if found.is_empty() else f"the rarest in {int(found['crowd'].min())}"  # type: ignore[arg-type]
+        yield self._in_documents.answered(int((found["crowd"] < self.term_documents).sum()), found.height, how=how)
         if self.labels:
             detail = "no concept weighs more than terms at or below it do in the documents behind its vector on average"
             broken = heavier(found) + total_above(behind)
         else:
             detail = "weights are means over the documents behind a vector"
             broken = unlike_means(found)
-        yield judged(
-            "weights",
-            broken,
-            detail,
-            fault="do not keep to it",
-            looked_at=found.height,
-            needs_original=True,
-            carries_promise=True,
-        )
+        weights = Question("weights", detail, "do not keep to it", original=True, carries=True)
+        yield weights.answered(broken, found.height)
 
 
 def _weights(case: Case) -> Check:
     """Nothing hides in digits."""
     weight = pl.col(case.shape.weight)
-    broken, rows = rows_broken(case.rows, ~((weight == weight.round(3)) & (weight > 0)))
-    return judged("digits", broken, "weights have at most three digits", fault="have more, or none", looked_at=rows)
+    digits = Question("digits", "weights have at most three digits", "have more, or none")
+    return digits.of_rows(case.rows, ~((weight == weight.round(3)) & (weight > 0)))
 
 
 def _once(case: Case) -> Check:
     """No vector has a term twice."""
     key = [case.shape.subject, case.shape.item]
     again = case.rows.group_by(key).len("times")
-    broken, terms = rows_broken(again, pl.col("times") > 1)
-    return judged("once", broken, "a vector has each term once", fault="stand there again", looked_at=terms)
+    return Question("once", "a vector has each term once", "stand there again").of_rows(again, pl.col("times") > 1)
 
 
 def _labels(case: Case, name: str) -> Check:
     """Nothing but concepts is released in place of terms."""
     names = taxonomies.load(name).names
-    broken, total = strange_items(case.rows, case.shape, names.to_frame().lazy())
     detail = f"every released {case.shape.item} is the name of a concept of the promised taxonomy"
-    return judged("items", broken, detail, fault="are not", looked_at=total, carries_promise=True)
+    concepts = Question("items", detail, "are not", carries=True)
+    return concepts.answered(*strange_items(case.rows, case.shape, names.to_frame().lazy()))
 
 
 def _documents(behind: Behind) -> Check:
-    return judged(
-        "documents",
-        behind.strangers,
-        "each name is that of one document of the original, as the run's seed and its record give it",
-        fault="names are not, or are others in the record",
-        looked_at=behind.names,
-        needs_original=True,
-        carries_promise=True,
-    )
+    detail = "each name is that of one document of the original, as the run's seed and its record give it"
+    known = Question("documents", detail, "names are not, or are others in the record", original=True, carries=True)
+    return known.answered(behind.strangers, behind.names)
 
 
 # --- recounted from the original --------------------------------------------------------------------
 
 
 OWNER = "owner"
+_OWNERS_AND_SUM = (pl.col(OWNER).n_unique().alias("crowd"), pl.col("weight").sum().alias("sum"))
 _HALF = 0.0005  # what rounding may change
 _LEAST = 0.001  # no weight is rounded to nothing
 _EXACT = 1e-9  # what the order of additions may change, as a share
@@ -254,9 +205,7 @@ def behind_vectors(case: Case, original: Log, vectors: pl.LazyFrame) -> Behind:
     shape = original.shape
     ids = original.frame.select(shape.subject).unique().collect(engine="streaming")[shape.subject].sort()
     given = pl.DataFrame({"doc": ids, "name": names_of(case.run, ids, ids)}, schema_overrides={"name": pl.String})
-    equal = vectors.rename({case.shape.subject: "name"}).group_by(pl.exclude("name")).agg("name")
-    equal = equal.with_row_index("group").select("group", "name").explode("name")
-    known = equal.collect(engine="streaming").join(given, on="name", how="left")
+    known = equals(vectors, case.shape.subject).collect(engine="streaming").join(given, on="name", how="left")
     columns = original.frame.collect_schema()
     owned = bool(shape.owner) and shape.owner in columns
     itself = pl.lit("\0") + pl.col(shape.subject)
@@ -276,27 +225,15 @@ def behind_vectors(case: Case, original: Log, vectors: pl.LazyFrame) -> Behind:
         vectors=released.drop("name").collect(engine="streaming"),
         owned=owned,
         names=known.height,
-        strangers=known["doc"].null_count() + _unlike_record(case, known),
+        strangers=known["doc"].null_count() + unlike_record(case, known, "doc"),
     )
-
-
-def _unlike_record(case: Case, known: pl.DataFrame) -> int:
-    """How many names the record gives to another document, or misses."""
-    subjects = case.table("subjects", {"original": pl.String, "released": pl.String}, nullable=("released",))
-    if subjects is None:
-        return 0
-    said = subjects.drop_nulls("released").select(pl.col("original").alias("doc"), pl.col("released").alias("name"))
-    real = known.select("doc", "name").drop_nulls()
-    return sum(a.join(b, on=["doc", "name"], how="anti").height for a, b in ((real, said), (said, real)))
 
 
 def behind_terms(behind: Behind) -> pl.DataFrame:
     """group, term, weight, crowd, mean: how many owners have each released term, and what it weighs on average."""
     wanted = behind.vectors.lazy()
     having = behind.terms.join(wanted.select("group", "term"), on=["group", "term"], how="semi")
-    counted = having.group_by("group", "term").agg(
-        pl.col(OWNER).n_unique().alias("crowd"), pl.col("weight").sum().alias("sum")
-    )
+    counted = having.group_by("group", "term").agg(_OWNERS_AND_SUM)
     table = wanted.join(counted, on=["group", "term"], how="left").join(_sizes(behind).lazy(), on="group", how="left")
     return _means(table.collect(engine="streaming"))
 
@@ -310,9 +247,7 @@ def behind_concepts(behind: Behind, tree: Taxonomy) -> pl.DataFrame:
     counted = [pl.DataFrame(schema={"group": pl.UInt32, "concept": pl.Int64, "crowd": pl.UInt32, "sum": pl.Float64})]
     for part in _parts(terms):
         lines = part.join(above, on="term").join(wanted, on=["group", "concept"], how="semi")
-        counts = lines.group_by("group", "concept").agg(
-            pl.col(OWNER).n_unique().alias("crowd"), pl.col("weight").sum().alias("sum")
-        )
+        counts = lines.group_by("group", "concept").agg(_OWNERS_AND_SUM)
         counted.append(counts.cast({"group": pl.UInt32, "crowd": pl.UInt32}))
     table = wanted.cast({"group": pl.UInt32}).join(pl.concat(counted), on=["group", "concept"], how="left")
     return _means(table.join(_sizes(behind).cast({"group": pl.UInt32}), on="group", how="left"))

@@ -11,32 +11,27 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from coterie.core.log import Log
-from coterie.core.params import Attrs, Flag, KDetails, Range, Times, check_params
+from coterie.core.params import Attrs, Flag, KDetails, Range, Times
 from coterie.core.promise import Case, Check, Kind
-from coterie.promises import _rules
-from coterie.promises._checks import NameOrDigest, judged, not_checked, time_columns
-from coterie.promises._crowds import ALL_OF_IT, Window, recent, released_items
-from coterie.promises._names import seeded
-from coterie.promises._single_queries import (
-    ANYWHERE,
-    Details,
-    LinkMinutes,
-    LinkQueries,
-    SessionMinutes,
-    Users,
-    accompaniment,
-    levels_of,
-    nothing_else_was_looked_for,
-    of_rows_alone,
+from coterie.promises import _single_queries as single
+from coterie.promises._checks import (
+    ALL_OF_IT,
+    NameOrDigest,
+    Question,
+    Window,
+    invented,
+    no_more_rows,
+    recent,
+    released_items,
+    time_columns,
 )
-from coterie.promises._words import Worded
 from coterie.text.function_words import FUNCTION_LISTS, name_of_words
 
 _SMALL_ITEMS, _SMALL_CROWDS = 2_000, 200_000  # released items, and their users, up to which all pairs are compared
@@ -46,7 +41,7 @@ _CLAIMS = dict.fromkeys(("item", "by", "user"), pl.String)  # who covers whom: i
 
 
 @dataclass(frozen=True, kw_only=True)
-class KThetaAffinity(Worded):
+class KThetaAffinity(single.OfRowsAlone, single.ItemPromise):
     """Every released item, and released items affine to it, were issued by at least k users of the original log."""
 
     k: Annotated[int, Range(2), "smallest number of users behind a released query and those affine to it"]
@@ -61,35 +56,20 @@ class KThetaAffinity(Worded):
         NameOrDigest(*FUNCTION_LISTS),
         "words that make no concept alone: the name of the list, or the digest of one that has none",
     ] = "english"
-    users: Users = "drop"
+    users: single.Users = "drop"
     attrs: Attrs = "common"
-    session_minutes: SessionMinutes = 30
-    link_queries: LinkQueries = 3
-    link_minutes: LinkMinutes = 30
+    session_minutes: single.SessionMinutes = 30
+    link_queries: single.LinkQueries = 3
+    link_minutes: single.LinkMinutes = 30
     times: Times = "day"
     k_details: KDetails = "k"
-    details: Details = ""
+    details: single.Details = ""
     window: Window = ALL_OF_IT
 
     name: ClassVar[str] = "k_theta_affinity"
-    about: ClassVar[Literal["items", "subjects"]] = "items"
     releases: ClassVar[Kind] = "text"
     """Released items are what was typed."""
-    linkage_bound: ClassVar[float | None] = None
-    """None: it says nothing about a person's queries taken together."""
-
-    def __post_init__(self) -> None:
-        check_params(self, self.name)
-
-    @property
-    def levels(self) -> tuple[str, ...]:
-        """How exact a released time may be, the finest first."""
-        return levels_of(self)
-
-    @property
-    def anywhere(self) -> bool:
-        """Whether rows may be on a cluster: windows, days and units of a few queries need one machine."""
-        return self.users in ANYWHERE and self.window == ALL_OF_IT
+    anywhere = property(single.judged_anywhere)
 
     @property
     def derived(self) -> Mapping[str, object]:
@@ -101,53 +81,35 @@ class KThetaAffinity(Worded):
         """Who covers whom, and the function words if their list has no name."""
         return ("certificate",) if self.function_words in FUNCTION_LISTS else ("certificate", "function_words")
 
-    @classmethod
-    def of_foreign(cls, values: Mapping[str, Any], *, named: bool) -> KThetaAffinity:
-        """The promise to check of rows without a sidecar, which keep whatever they have beside queries."""
-        return cls(**of_rows_alone(values, named=named))
-
     def check(self, case: Case) -> Iterator[Check]:
         """Count the users behind each released item and those affine to it, then look at names and details."""
-        if case.foreign:
-            yield nothing_else_was_looked_for(case.shape)
-        else:
-            yield from _rules.names(case, self.users)
-            yield from seeded(case, self.users, self)
+        yield from single.whose(case, self)
         item = case.shape.item
-        no_more = f"no {item} has more rows than in the original"
+        no_more = no_more_rows(item, item)
         if case.original is None:
-            yield not_checked(f"cover.{item}", self._cover(item), carries_promise=True)
-            yield not_checked(f"rows.{item}", no_more)
+            yield self._cover(item).open()
+            yield no_more.open()
         else:
             original = recent(case.original, self.window)
             table = released_items(case, original)
-            invented = table.filter(pl.col("released") > pl.col("rows")).height
-            yield judged(
-                f"rows.{item}", invented, no_more,
-                fault="have invented rows", looked_at=table.height, needs_original=True,
-            )  # fmt: skip
+            yield no_more.answered(invented(table), table.height)
             yield from self._words_and_cover(case, original, table)
         if not case.foreign:
-            yield from accompaniment(case, self)
+            yield from single.accompaniment(case, self)
 
-    def _cover(self, item: str) -> str:
-        return f"at least {self.k} users behind each released {item} and the released ones affine to it"
+    def _cover(self, item: str) -> Question:
+        detail = f"at least {self.k} users behind each released {item} and the released ones affine to it"
+        return Question(f"cover.{item}", detail, "have fewer", original=True, carries=True)
 
     def _words_and_cover(self, case: Case, original: Log, table: pl.DataFrame) -> Iterator[Check]:
         """No rare word, where that is promised, and k users behind each item of `table` (item, crowd)."""
         item = case.shape.item
         function_words = self._function_words(case.table("function_words", {"word": pl.String}))
-        small = table.height <= _SMALL_ITEMS and table["crowd"].sum() <= _SMALL_CROWDS
-        claims, needs = None, ""
         alone = bool((table["crowd"] >= self.k).all())  # each item has its k users without the others
-        if not alone and function_words is None:
-            needs = _FUNCTION_WORDS
-        elif not alone and not small:
-            claims = case.table("certificate", _CLAIMS, nullable=("user",))
-            needs = _CERTIFICATE if claims is None else ""
-        # The original is recounted once, for every item that one of the two checks looks at.
+        claims, needs = (None, "") if alone else self._claims(case, table, function_words)
         compares = not alone and not needs
-        asked = [table["item"]] if self.strict or (compares and small) else []
+        # The original is recounted once, for every item that one of the two checks looks at.
+        asked = [table["item"]] if self.strict or (compares and claims is None) else []
         asked += [] if claims is None else [claims["item"], claims["by"]]
         recounted = None
         if asked:
@@ -156,34 +118,29 @@ class KThetaAffinity(Worded):
         if self.strict and recounted is not None:
             yield self._words(item, table, recounted)
         if needs:
-            yield not_checked(f"cover.{item}", self._cover(item), carries_promise=True, needs=needs)
+            yield self._cover(item).open(needs)
             return
         covered, how = table.select("item", pl.col("crowd").cast(pl.Int64).alias("covered")), ""
         if compares and recounted is not None:
             covered, how = self._covered(table, recounted, claims)
-        yield judged(
-            f"cover.{item}",
-            covered.filter(pl.col("covered") < self.k).height,
-            self._cover(item),
-            fault="have fewer",
-            looked_at=table.height,
-            how=how,
-            needs_original=True,
-            carries_promise=True,
-            largest_k=None if covered.is_empty() else int(covered["covered"].min()),  # type: ignore[arg-type]
-        )
+        yield self._cover(item).of_crowds(covered["covered"], self.k, how=how)
+
+    def _claims(
+        self, case: Case, table: pl.DataFrame, function_words: frozenset[str] | None
+    ) -> tuple[pl.DataFrame | None, str]:
+        """Who covers whom by the certificate, where there are too many items to compare all; and what is lacking."""
+        if function_words is None:
+            return None, _FUNCTION_WORDS
+        if table.height <= _SMALL_ITEMS and table["crowd"].sum() <= _SMALL_CROWDS:
+            return None, ""
+        claims = case.table("certificate", _CLAIMS, nullable=("user",))
+        return claims, _CERTIFICATE if claims is None else ""
 
     def _words(self, item: str, table: pl.DataFrame, recounted: Recount) -> Check:
         """No item has a word of too few users; which words these are does not depend on function words."""
-        return judged(
-            f"words.{item}",
-            recounted.rare.join(table, on="item", how="semi").height,
-            f"no released {item} has a word of fewer than {self.min_term_users} users",
-            fault="have one",
-            looked_at=table.height,
-            needs_original=True,
-            carries_promise=True,
-        )
+        detail = f"no released {item} has a word of fewer than {self.min_term_users} users"
+        rare = Question(f"words.{item}", detail, "have one", original=True, carries=True)
+        return rare.answered(recounted.rare.join(table, on="item", how="semi").height, table.height)
 
     def _covered(
         self, table: pl.DataFrame, recounted: Recount, claims: pl.DataFrame | None

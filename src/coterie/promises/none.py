@@ -2,53 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar
 
-from coterie.core.params import Choice, Times, check_params
+from coterie.core.params import Choice, Times
 from coterie.core.promise import NOTHING, Case, Check, Kind
-from coterie.errors import ParameterError
 from coterie.promises import _rules
+from coterie.promises import _single_queries as single
 from coterie.promises._checks import no_finer
 from coterie.promises._names import seeded
-from coterie.promises._single_queries import Details, LinkMinutes, LinkQueries, SessionMinutes, Users, accompaniment
-from coterie.promises._words import Worded
 
 
 @dataclass(frozen=True, kw_only=True)
-class None_(Worded):  # noqa: N801 (Python keeps None for itself)
+class None_(single.ItemPromise):  # noqa: N801 (Python keeps None for itself)
     """Nothing is promised about the people in a release."""
 
-    users: Users = "drop"
+    users: single.Users = "drop"
     attrs: Annotated[str, Choice("keep", "drop"), "what accompanies a query: all but the time, or nothing"] = "keep"
     times: Times = "day"
-    session_minutes: SessionMinutes = 30
-    link_queries: LinkQueries = 3
-    link_minutes: LinkMinutes = 30
-    details: Details = ""
+    session_minutes: single.SessionMinutes = 30
+    link_queries: single.LinkQueries = 3
+    link_minutes: single.LinkMinutes = 30
+    details: single.Details = ""
 
     name: ClassVar[str] = NOTHING
-    about: ClassVar[Literal["items", "subjects"]] = "items"
     releases: ClassVar[Kind] = "text"
     """Released items are what was typed."""
-    linkage_bound: ClassVar[float | None] = None
-    evidence: ClassVar[tuple[str, ...]] = ()
+    not_of_foreign: ClassVar[str] = "promises nothing, so there is nothing to check. Name another promise."
     k: ClassVar[int] = 1
     k_details: ClassVar[int | str] = "k"
-
-    def __post_init__(self) -> None:
-        check_params(self, self.name)
 
     @property
     def levels(self) -> tuple[str, ...]:
         """What all times are cut to."""
         return (self.times,) if self.attrs == "keep" and self.times != "drop" else ()
-
-    @classmethod
-    def of_foreign(cls, values: Mapping[str, Any], *, named: bool) -> None_:  # noqa: ARG003 (there is nothing to check)
-        """There is nothing to check."""
-        raise ParameterError(f"{cls.name} promises nothing, so there is nothing to check. Name another promise.")
 
     def check(self, case: Case) -> Iterator[Check]:
         """Say that nothing is promised; then look whether rows and names are at least what the sidecar says."""
@@ -63,4 +51,4 @@ class None_(Worded):  # noqa: N801 (Python keeps None for itself)
         yield from seeded(case, self.users, self)
         if self.levels:
             yield from no_finer(self.levels, case)
-        yield from accompaniment(case, self, cut=self.times)
+        yield from single.accompaniment(case, self, cut=self.times)

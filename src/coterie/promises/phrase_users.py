@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 import polars as pl
 
-from coterie.core.params import Range, check_params
+from coterie.core.params import Range
 from coterie.core.promise import Case, Check, Kind
-from coterie.promises._checks import any_given, judged, not_checked, other_columns, rows_broken
+from coterie.promises._checks import Question, any_given, other_columns
 from coterie.promises._phrase_recount import TypedQueries
 from coterie.promises._words import Worded
 
@@ -22,16 +22,8 @@ class PhraseUsers(Worded):
     m: Annotated[int, Range(2), "smallest number of users of the log in whose queries a released phrase stands"]
 
     name: ClassVar[str] = "phrase_users"
-    about: ClassVar[Literal["items", "subjects"]] = "items"
     releases: ClassVar[Kind] = "phrases"
     """Released items are parts of what was typed."""
-    linkage_bound: ClassVar[float | None] = None
-    """None: it is about phrases, not about who is behind them."""
-    evidence: ClassVar[tuple[str, ...]] = ()
-    """It needs nothing but the original."""
-
-    def __post_init__(self) -> None:
-        check_params(self, self.name)
 
     @classmethod
     def of_foreign(cls, values: Mapping[str, Any], *, named: bool) -> PhraseUsers:  # noqa: ARG003 (the protocol's)
@@ -43,25 +35,17 @@ class PhraseUsers(Worded):
         yield self._nothing_else(case)
         item = case.shape.item
         detail = f"every released {item} stands, word for word, in queries of at least {self.m} users"
+        stands = Question("phrases", detail, "stand in those of fewer", original=True, carries=True)
         if case.original is None:
-            yield not_checked("phrases", detail, carries_promise=True)
+            yield stands.open()
             return
         released = case.rows.select(pl.col(item).alias("phrase")).drop_nulls().unique().collect(engine="streaming")
         users = TypedQueries.of(case, case.original).users_with(released["phrase"])
-        yield judged(
-            "phrases",
-            int((users < self.m).sum()),
-            detail,
-            fault="stand in those of fewer",
-            looked_at=released.height,
-            how=f"the rarest one in those of {users.min():,}" if users.size else "",
-            needs_original=True,
-            carries_promise=True,
-        )
+        how = f"the rarest one in those of {users.min():,}" if users.size else ""
+        yield stands.answered(int((users < self.m).sum()), released.height, how=how)
 
     def _nothing_else(self, case: Case) -> Check:
         """Times, ranks and pages belong to whole queries, and would tell whose."""
         others = other_columns(case.shape)
-        broken, rows = rows_broken(case.rows, any_given(others))
         detail = f"phrases stand alone: {', '.join(others)} are empty" if others else "phrases stand alone"
-        return judged("alone", broken, detail, fault="rows have a value", looked_at=rows, carries_promise=True)
+        return Question("alone", detail, "rows have a value", carries=True).of_rows(case.rows, any_given(others))

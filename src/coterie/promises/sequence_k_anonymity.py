@@ -9,25 +9,23 @@ sequences because too few visitors had them gets the same parts: a kind that no 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from coterie.core.log import Log
-from coterie.core.params import Choice, Flag, Range, check_params
-from coterie.core.promise import Case, Check, Kind
+from coterie.core.params import Choice, Flag, Range
+from coterie.core.promise import ORIGINAL, Case, Check, Kind
 from coterie.core.shapes import Shape
-from coterie.errors import ParameterError
 from coterie.promises import _rules
-from coterie.promises._checks import judged, not_checked, rows_broken
-from coterie.promises._names import RECORD, is_known, names_of
+from coterie.promises._checks import Question, as_made
+from coterie.promises._names import RECORD, SESSION, is_known, names_of, numbered_as_promised
 from coterie.promises._single_queries import SessionMinutes
-from coterie.promises._units import SESSION, numbered_as_promised
 from coterie.promises._words import Worded
 
 Ints = NDArray[np.int64]
@@ -206,14 +204,8 @@ class SequenceKAnonymity(Worded):
     ] = LINES
 
     name: ClassVar[str] = "sequence_k_anonymity"
-    about: ClassVar[Literal["items", "subjects"]] = "items"
-    linkage_bound: ClassVar[float | None] = None
-    """None: names stand for walks, not for visitors."""
-    evidence: ClassVar[tuple[str, ...]] = ()
-    """Nothing but the original is needed."""
-
-    def __post_init__(self) -> None:
-        check_params(self, self.name)
+    not_of_foreign: ClassVar[str] = "can be checked only for releases with a sidecar: it says how visits were cut."
+    """A log does not say which of its rows are one walk."""
 
     @property
     def anywhere(self) -> bool:
@@ -225,36 +217,29 @@ class SequenceKAnonymity(Worded):
         """Released items are paths, or the beginnings of paths where these are cut."""
         return "phrases" if self.paths == PREFIX else "text"
 
-    @classmethod
-    def of_foreign(cls, values: Mapping[str, Any], *, named: bool) -> SequenceKAnonymity:  # noqa: ARG003 (the protocol's)
-        """There is none: a log does not say which of its rows are one walk."""
-        raise ParameterError(
-            f"{cls.name} can be checked only for releases with a sidecar: it says how visits were cut."
-        )
-
     def check(self, case: Case) -> Iterator[Check]:
         """Look at each name alone, then cut the visits of the original again and count who is behind each sequence."""
         shape = case.shape
         if not shape.position or not shape.time:
-            yield judged(
-                "walks", 1, "rows say at which place of a walk a page stands", fault="does not", carries_promise=True
-            )
+            detail = "rows say at which place of a walk a page stands"
+            yield Question("walks", detail, "does not", carries=True).answered(1)
             return
         yield from _rules.names(case, "pseudonym")
         yield from _seeded(case)
         walks = _walks(case)
         yield walks
         yield _times(case, self.days)
-        crowd = f"at least {self.k} visitors behind each released sequence of pages"
-        same = "sequences stand there as often as visits of the original are cut into them"
-        on_days = f"at least {self.k} visitors behind each sequence with a day, and behind those left without one"
+        detail = f"at least {self.k} visitors behind each released sequence of pages"
+        crowd = Question("crowd.sequence", detail, "have fewer", original=True, carries=True)
+        detail = "sequences stand there as often as visits of the original are cut into them"
+        same = Question("rows.sequence", detail, "do not", original=True, carries=True)
+        detail = f"at least {self.k} visitors behind each sequence with a day, and behind those left without one"
+        on_days = Question("crowd.sequence.time", detail, "have fewer", original=True, carries=True)
         if case.original is None or walks.broken:
-            needs = {} if case.original is None else {"needs": "names that stand for one walk each"}
-            yield not_checked("crowd.sequence", crowd, carries_promise=True, **needs)
-            yield not_checked("rows.sequence", same, carries_promise=True, **needs)
-            yield not_checked("crowd.sequence.time", on_days, carries_promise=True, **needs)
+            needs = ORIGINAL if case.original is None else "names that stand for one walk each"
+            yield from (question.open(needs) for question in (crowd, same, on_days))
             return
-        made_with = next((each for each in case.promised if isinstance(each, type(self))), self)
+        made_with = as_made(case, self)
         kinds = released_kinds(case.rows, shape)
         parts = parts_of(
             case.original,
@@ -266,46 +251,26 @@ class SequenceKAnonymity(Worded):
         )
         yield from self._compared(kinds, parts, (crowd, same, on_days))
 
-    def _compared(self, kinds: Kinds, parts: pl.DataFrame, details: tuple[str, str, str]) -> Iterator[Check]:
+    def _compared(
+        self, kinds: Kinds, parts: pl.DataFrame, questions: tuple[Question, Question, Question]
+    ) -> Iterator[Check]:
         """Who is behind each released sequence, and behind each with its day."""
+        behind_each, same, on_days = questions
         released = pl.DataFrame({"kind": kinds.of_name, "day": kinds.day})
         shown = released.drop_nulls().unique().with_columns(shown=pl.col("day"))
         said = parts.join(shown, on=["kind", "day"], how="left")
         crowd, few = pl.col("visitor").n_unique().alias("crowd"), pl.col("crowd") < self.k
         behind = released.select("kind").unique().join(parts.group_by("kind").agg(crowd), on="kind", how="left")
         behind = behind.with_columns(pl.col("crowd").fill_null(0))
-        yield self._crowd("crowd.sequence", details[0], behind, parts.join(behind.filter(few), on="kind", how="semi"))
+        exposed = parts.join(behind.filter(few), on="kind", how="semi")["visitor"].n_unique()
+        yield behind_each.of_crowds(behind["crowd"], self.k, concerns=exposed)
         on = ["kind", "day"]
         before = said.group_by("kind", day="shown").agg(pl.len().alias("before"), crowd)
         both = before.join(released.group_by(on).len("after"), on=on, how="full", nulls_equal=True, coalesce=True)
         both = both.with_columns(pl.col("before", "after", "crowd").fill_null(0))
-        yield judged(
-            "rows.sequence",
-            both.filter(pl.col("before") != pl.col("after")).height,
-            details[1],
-            fault="do not",
-            looked_at=both.height,
-            needs_original=True,
-            carries_promise=True,
-        )
-        exposed = said.join(
-            both.filter(few), left_on=["kind", "shown"], right_on=on, how="semi", nulls_equal=True
-        )  # fmt: skip
-        yield self._crowd("crowd.sequence.time", details[2], both, exposed)
-
-    def _crowd(self, name: str, detail: str, table: pl.DataFrame, exposed: pl.DataFrame) -> Check:
-        crowds = table["crowd"]
-        return judged(
-            name,
-            int((crowds < self.k).sum()),
-            detail,
-            fault="have fewer",
-            looked_at=crowds.len(),
-            concerns=exposed["visitor"].n_unique(),
-            needs_original=True,
-            carries_promise=True,
-            largest_k=None if crowds.is_empty() else int(crowds.min()),  # type: ignore[arg-type]
-        )
+        yield same.answered(both.filter(pl.col("before") != pl.col("after")).height, both.height)
+        alone = said.join(both.filter(few), left_on=["kind", "shown"], right_on=on, how="semi", nulls_equal=True)
+        yield on_days.of_crowds(both["crowd"], self.k, concerns=alone["visitor"].n_unique())
 
 
 def _walks(case: Case) -> Check:
@@ -321,17 +286,16 @@ def _walks(case: Case) -> Check:
     )
     last, rows = pl.col("last"), pl.col("rows")
     sound = (pl.col("first") == 1) & (last == rows) & (pl.col("places") == rows) & (pl.col("days") == 1)
-    broken, names = rows_broken(by_name, ~(sound & (last <= MOST_PAGES)).fill_null(False))
     detail = "under each name stands one walk, its pages in places from 1 on and on one day"
-    return judged("walks", broken, detail, fault="have something else", looked_at=names, carries_promise=True)
+    one_walk = Question("walks", detail, "have something else", carries=True)
+    return one_walk.of_rows(by_name, ~(sound & (last <= MOST_PAGES)).fill_null(False))
 
 
 def _times(case: Case, days: bool) -> Check:
     time = pl.col(case.shape.time)
     wrong = time.cast(pl.Int64) % _DAY != 0 if days else time.is_not_null()
-    broken, rows = rows_broken(case.rows, wrong)
     detail = "times are whole days" if days else "no row has a time"
-    return judged("times", broken, detail, fault="rows have others", looked_at=rows, carries_promise=True)
+    return Question("times", detail, "rows have others", carries=True).of_rows(case.rows, wrong)
 
 
 def _seeded(case: Case) -> Iterator[Check]:
@@ -348,7 +312,7 @@ def _seeded(case: Case) -> Iterator[Check]:
     )
     walks = walks.sort("pages", "day").with_row_index("place")
     if case.original is None or not is_known(case):
-        yield not_checked("seeded", detail, needs=RECORD)
+        yield Question("seeded", detail).open(RECORD)
         return
     subject = case.original.shape.subject
     taken = case.original.frame.select(subject).drop_nulls().unique().collect(engine="streaming")[subject]
@@ -357,13 +321,5 @@ def _seeded(case: Case) -> Iterator[Check]:
     number, place, alike = pl.col("number"), pl.col("place"), ["pages", "day"]  # copies of one walk are alike
     fits = number.is_between(place.min().over(alike), place.max().over(alike))
     told = walks.join(given, on="name", how="left").select(fits.fill_null(False).alias("fits"))
-    broken = int((~told["fits"]).sum())
-    yield judged(
-        "seeded",
-        broken,
-        detail,
-        fault="are others",
-        looked_at=walks.height,
-        needs_original=True,
-        carries_promise=True,
-    )
+    seeds = Question("seeded", detail, "are others", original=True, carries=True)
+    yield seeds.answered(int((~told["fits"]).sum()), walks.height)

@@ -16,23 +16,24 @@ from typing import Annotated, Any, ClassVar, Literal
 import polars as pl
 
 from coterie import taxonomies
-from coterie.core.params import Choice, Flag, Range, check_params
+from coterie.core.params import Choice, Flag, Range
 from coterie.core.promise import Case, Check, Kind
 from coterie.core.shapes import Shape
 from coterie.errors import CoterieError
 from coterie.promises import _rules
 from coterie.promises._checks import (
     NameOrDigest,
+    Question,
     any_given,
     count,
-    judged,
+    equals,
+    multisets,
     no_finer,
-    not_checked,
     other_columns,
     rows_broken,
+    secret_seeds,
     strange_items,
 )
-from coterie.promises._crowds import multisets, secret_seeds
 from coterie.promises._people import people
 from coterie.promises._words import Worded
 from coterie.text.language import ENGLISH, Language, LanguageName, language
@@ -72,9 +73,6 @@ class UserKAnonymity(Worded):
 
     name: ClassVar[str] = "user_k_anonymity"
     about: ClassVar[Literal["items", "subjects"]] = "subjects"
-
-    def __post_init__(self) -> None:
-        check_params(self, self.name)
 
     @property
     def anywhere(self) -> bool:
@@ -124,14 +122,14 @@ class UserKAnonymity(Worded):
         published = case.rows if case.published is None else case.published
         nameless, rows = _nameless(case, published)
         if self.times != UNSAID:
-            yield from case.engine.judged(case, partial(no_finer, self.levels, carries_promise=True))
+            yield from case.engine.judged(case, partial(no_finer, self.levels, carries=True))
         if self.labels:
             yield self._labels(case, published)
         elif not self.phrases:
             yield from case.engine.judged(case, _items, (case.shape.item, case.log_shape.item))
         if nameless:
-            detail = "every row has a name"
-            yield judged("profiles", nameless, detail, fault="have none", looked_at=rows, carries_promise=True)
+            named = Question("profiles", "every row has a name", "have none", carries=True)
+            yield named.answered(nameless, rows)
             return
         subject = case.shape.subject
         columns = [name for name in case.shape.released if name != subject]
@@ -146,74 +144,51 @@ class UserKAnonymity(Worded):
 
     def _profiles(self, profiles: pl.LazyFrame) -> Check:
         """At least k equal profiles of each kind."""
-        crowd = pl.col("crowd")
-        crowds = profiles.group_by(pl.all()).len("crowd")
-        numbers = crowds.select(
-            crowd.min().alias("smallest"),
-            crowd.filter(crowd < self.k).sum().alias("broken"),
-            crowd.sum().alias("subjects"),
-            pl.len().alias("kinds"),
-        )
-        smallest, broken, subjects, kinds = numbers.collect(engine="streaming").row(0)
-        return judged(
-            "profiles",
-            broken,
-            f"each profile is shared by at least {self.k} subjects",
-            fault="subjects are in smaller groups",
-            looked_at=int(subjects),
-            how=f"{kinds:,} different profiles",
-            carries_promise=True,
-            largest_k=None if smallest is None else int(smallest),
-        )
+        detail = f"each profile is shared by at least {self.k} subjects"
+        shared = Question("profiles", detail, "subjects are in smaller groups", carries=True)
+        return shared.of_equals(profiles, self.k, "profiles")
 
     def _topics(self, case: Case, profiles: pl.LazyFrame) -> Check:
         """No sensitive topic that all users behind some profile have."""
         detail = "the users behind a profile never all have one and the same sensitive topic"
+        same = Question("topics", detail, "such cases", original=True, carries=True)
         if case.original is None:
-            return not_checked("topics", detail, carries_promise=True)
+            return same.open()
         topics = case.table("topics", {"topic": pl.Int64, "word": pl.String})
         subjects = case.table("subjects", {"original": pl.String, "released": pl.String}, nullable=("released",))
         if topics is None or subjects is None or name_of_topics(topics) != self.topics:
-            return not_checked("topics", detail, carries_promise=True, needs=_TOPICS)
-        equal = profiles.rename({case.shape.subject: "released"}).group_by(pl.exclude("released")).agg("released")
-        equal = equal.with_row_index("group").select("group", "released").explode("released")
+            return same.open(_TOPICS)
+        equal = equals(profiles, case.shape.subject).rename({"name": "released"})
         became = subjects.lazy().select(pl.col("original").alias("user"), "released")
         if unaccounted := _unaccounted(became, case):
-            fault = "people or names are not what the run record says"
-            return judged("topics", unaccounted, detail, fault=fault, needs_original=True, carries_promise=True)
+            return replace(same, fault="people or names are not what the run record says").answered(unaccounted)
         groups = became.join(equal, on="released", how="left").select("user", "group").collect(engine="streaming")
         shape = case.original.shape
         typed = case.original.frame.select(pl.col(shape.subject).alias("user"), pl.col(shape.item).alias("query"))
         having = users_with_topics(typed.drop_nulls("user"), topics, language(self.language))
-        return judged(
-            "topics",
-            shared_by_all(having, groups, self.topic_share),
-            detail,
-            fault="such cases",
-            needs_original=True,
-            carries_promise=True,
-        )
+        return same.answered(shared_by_all(having, groups, self.topic_share))
 
     def _labels(self, case: Case, published: pl.LazyFrame) -> Check:
         """Labels in place of queries: those of the taxonomy that the promise names, and nothing else anywhere."""
         others = other_columns(case.shape)
         detail = f"every released {case.shape.item} is a label of the taxonomy, and {', '.join(others)} are empty"
+        labelled = Question("labels", detail, "labels or rows break this", carries=True)
         used = case.run.get("parameters", {}).get("taxonomy")
         if self.labels == taxonomies.WORDNET:
             tree = taxonomies.load(taxonomies.WORDNET)
             labels = pl.concat([tree.labels.rename("label"), tree.names.rename("label")])
         elif used == taxonomies.WORDNET:
-            return judged("labels", 1, detail, fault="taxonomy is another in the run record", carries_promise=True)
+            return replace(labelled, fault="taxonomy is another in the run record").answered(1)
         else:
             given = case.table("taxonomy", {"path": pl.String})
             paths = [] if given is None else given["path"].to_list()
             own = self._own_labels(paths)  # anyone can make a list and its digest, so labels are those of the file
             if own is None:
-                return not_checked("labels", detail, carries_promise=True, needs=_LABELS)
+                return labelled.open(_LABELS)
             labels = own.rename("label")
         strange, _ = strange_items(published, case.shape, labels.to_frame().lazy())
         accompanied, _ = rows_broken(published, any_given(others))
-        return judged("labels", strange + accompanied, detail, fault="labels or rows break this", carries_promise=True)
+        return labelled.answered(strange + accompanied)
 
     def _own_labels(self, paths: Sequence[str]) -> pl.Series | None:
         """The labels, or names, of the first of these taxonomies that has the promised ones; None where none has."""
@@ -266,12 +241,12 @@ def _nameless(case: Case, rows: pl.LazyFrame) -> tuple[int, int]:
 
 def _items(case: Case) -> Iterator[Check]:
     """Nothing is released that nobody typed."""
-    detail = f"every released {case.shape.item} is in the original"
+    there = Question("items", f"every released {case.shape.item} is in the original", "are not", original=True)
     if case.original is None:
-        yield not_checked("items", detail)
+        yield there.open()
         return
-    broken, total = strange_items(case.rows, case.shape, case.original.frame.select(case.original.shape.item))
-    yield judged("items", broken, detail, fault="are not", looked_at=total, needs_original=True)
+    typed = case.original.frame.select(case.original.shape.item)
+    yield there.answered(*strange_items(case.rows, case.shape, typed))
 
 
 def _only_these_were_compared(shape: Shape) -> Check:

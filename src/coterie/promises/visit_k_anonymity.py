@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 import polars as pl
 
 from coterie.core.log import Log
-from coterie.core.params import Range, Several, check_params
+from coterie.core.params import Range, Several
 from coterie.core.promise import ORIGINAL, Case, Check, Kind
-from coterie.errors import ParameterError
 from coterie.promises import _rules
-from coterie.promises._checks import any_given, judged, no_finer, not_checked, other_columns, rows_broken
+from coterie.promises._checks import Question, no_finer, nothing_beside, other_columns
 from coterie.promises._visit_recount import PATH, ROW, WHO, column_of, could_say, generalizes, had, said
 from coterie.promises._words import Worded
 
@@ -35,17 +34,15 @@ class VisitKAnonymity(Worded):
     details: Details = "referrer,browser,hour,day"
 
     name: ClassVar[str] = "visit_k_anonymity"
-    about: ClassVar[Literal["items", "subjects"]] = "items"
     covers: ClassVar[tuple[str, ...]] = ("referrer", "agent")
     releases: ClassVar[Kind] = "phrases"
     """Released items are paths, or the beginnings of paths."""
-    linkage_bound: ClassVar[float | None] = None
-    """None: no name links rows."""
     evidence: ClassVar[tuple[str, ...]] = ("rows",)
     """What became of each row."""
-
-    def __post_init__(self) -> None:
-        check_params(self, self.name)
+    not_of_foreign: ClassVar[str] = (
+        "can be checked only for releases with a sidecar: it says what may accompany a page."
+    )
+    """Rows alone do not say which requests became which."""
 
     @property
     def levels(self) -> tuple[str, ...]:
@@ -55,13 +52,6 @@ class VisitKAnonymity(Worded):
     @property
     def _details(self) -> tuple[str, ...]:
         return Several.words(self.details)
-
-    @classmethod
-    def of_foreign(cls, values: Mapping[str, Any], *, named: bool) -> VisitKAnonymity:  # noqa: ARG003 (the protocol's)
-        """There is none: rows alone do not say which requests became which."""
-        raise ParameterError(
-            f"{cls.name} can be checked only for releases with a sidecar: it says what may accompany a page."
-        )
 
     def check(self, case: Case) -> Iterator[Check]:
         """Compare each row with the request that it was, then count the visitors behind rows that are alike."""
@@ -75,25 +65,22 @@ class VisitKAnonymity(Worded):
     def _others(self, case: Case, details: list[str]) -> Check:
         """No column has a value but those that the promise is about."""
         counted = {case.shape.level, *(column_of(each, case.shape) for each in details)}
-        others = tuple(name for name in other_columns(case.shape) if name not in counted)
-        broken, rows = rows_broken(case.rows, any_given(others))
-        detail = f"nothing accompanies a {case.shape.item_noun} but what was counted; {', '.join(others)} must be empty"
-        return judged(
-            "details", broken, detail, fault="rows have a value there", looked_at=rows, carries_promise=True
-        )  # fmt: skip
+        return nothing_beside(case, tuple(name for name in other_columns(case.shape) if name not in counted))
 
     def _rows(self, case: Case, details: list[str]) -> Iterator[Check]:
         """Which request each row was, and how many visitors rows that are alike have."""
-        visitors = case.shape.subject_nouns
-        stands = "every released row stands for one row of the original, and no two for the same"
-        crowd = f"at least {self.k} {visitors} behind each released row, all its columns together"
+        detail = "every released row stands for one row of the original, and no two for the same"
+        fault = "do not, or stand for one that another stands for"
+        stands = Question("visits", detail, fault, original=True, carries=True)
+        detail = f"at least {self.k} {case.shape.subject_nouns} behind each released row, all its columns together"
+        crowd = Question("crowd.row", detail, "have fewer", original=True, carries=True)
         became = case.table("rows", {"row": pl.UInt64, "released_row": pl.UInt32})
         if case.original is None or became is None:
             needs = ORIGINAL if case.original is None else _RECORD
             if case.original is not None:
                 yield self._bound(case, case.original, details)
-            yield not_checked("visits", stands, carries_promise=True, needs=needs)
-            yield not_checked("crowd.row", crowd, carries_promise=True, needs=needs)
+            yield stands.open(needs)
+            yield crowd.open(needs)
             return
         rows = said(case.rows, case.shape, details)
         rows = rows.with_columns(pl.struct(PATH, *details).rle_id().alias(_KIND)).with_row_index(_AT)
@@ -104,42 +91,19 @@ class VisitKAnonymity(Worded):
         fit = pl.all_horizontal(fits).fill_null(False).alias("fits")
         table = both.select(_KIND, fit, WHO).collect(engine="streaming")
         twice = sum(int(became[name].is_duplicated().sum()) for name in became.columns)
-        yield judged(
-            "visits",
-            int((~table["fits"]).sum()) + twice,
-            stands,
-            fault="do not, or stand for one that another stands for",
-            looked_at=table.height,
-            needs_original=True,
-            carries_promise=True,
-        )
+        yield stands.answered(int((~table["fits"]).sum()) + twice, table.height)
         behind = pl.col(WHO).filter("fits").drop_nulls().n_unique().alias("crowd")
         crowds = table.group_by(_KIND).agg(behind)
         few = crowds.filter(pl.col("crowd") < self.k)
         exposed = table.join(few, on=_KIND, how="semi")[WHO].drop_nulls().n_unique()
-        yield judged(
-            "crowd.row",
-            few.height,
-            crowd,
-            fault="have fewer",
-            looked_at=crowds.height,
-            concerns=exposed,
-            needs_original=True,
-            carries_promise=True,
-            largest_k=None if crowds.is_empty() else int(crowds["crowd"].min()),  # type: ignore[arg-type]
-        )
+        yield crowd.of_crowds(crowds["crowd"], self.k, concerns=exposed)
 
     def _bound(self, case: Case, original: Log, details: list[str]) -> Check:
         """What can be said without knowing which request each row was."""
         rows = said(case.rows, case.shape, details).collect(engine="streaming")
         bounds = could_say(had(original, details).collect(engine="streaming"), rows, details)
         wrong = (pl.col("crowd") < self.k) | (pl.col("rows") < pl.col("released"))
-        return judged(
-            "bound.row",
-            bounds.filter(wrong).height,
-            f"each released row can stand for requests of at least {self.k} {case.shape.subject_nouns}",
-            fault="cannot, or not as often",
-            looked_at=bounds.height,
-            how="an upper bound: an empty column can stand for anything",
-            needs_original=True,
-        )
+        detail = f"each released row can stand for requests of at least {self.k} {case.shape.subject_nouns}"
+        bound = Question("bound.row", detail, "cannot, or not as often", original=True)
+        how = "an upper bound: an empty column can stand for anything"
+        return bound.answered(bounds.filter(wrong).height, bounds.height, how=how)

@@ -9,6 +9,7 @@ beside each of these is an item with rows of nobody as well, which tip the scale
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import cache
 
@@ -65,9 +66,14 @@ def queries_log() -> Log:
         (number, user, _START + timedelta(minutes=minutes), query, rank, url)
         for number, (user, minutes, query, rank, url) in enumerate(_QUERIES)
     ]
-    schema = {name: QUERIES.schema[name] for name in ("row", *QUERIES.released)}
+    return log_of(rows, QUERIES)
+
+
+def log_of(rows: Sequence[tuple[object, ...]], shape: Shape) -> Log:
+    """A log of rows that begin with their number."""
+    schema = {name: shape.schema[name] for name in ("row", *shape.released)}
     frame = pl.DataFrame(rows, schema=schema, orient="row")
-    return Log(frame=frame.lazy(), shape=QUERIES, history=(Step(name="read"),))
+    return Log(frame=frame.lazy(), shape=shape, history=(Step(name="read"),))
 
 
 def visits_log() -> Log:
@@ -78,18 +84,14 @@ def visits_log() -> Log:
          url, f"Browser/{number % 5}")
         for number, (user, minutes, query, rank, url) in enumerate(_QUERIES)
     ]  # fmt: skip
-    schema = {name: VISITS.schema[name] for name in ("row", *VISITS.released)}
-    frame = pl.DataFrame(rows, schema=schema, orient="row")
-    return Log(frame=frame.lazy(), shape=VISITS, history=(Step(name="read"),))
+    return log_of(rows, VISITS)
 
 
 def terms_log(owned: bool = False) -> Log:
     """Seven documents as vectors of terms; `owned`: with their six owners."""
     rows = [(doc, term, weight, owner) for doc, owner, terms in _TERMS for term, weight in terms.items()]
-    frame = pl.DataFrame(rows, schema=TERMS.schema, orient="row")
-    return Log(
-        frame=(frame if owned else frame.drop(TERMS.owner)).lazy(), shape=TERMS, history=(Step(name="read"),)
-    )  # fmt: skip
+    frame = pl.LazyFrame(rows, schema=TERMS.schema, orient="row")
+    return Log(frame=frame if owned else frame.drop(TERMS.owner), shape=TERMS, history=(Step(name="read"),))
 
 
 # --- larger logs ------------------------------------------------------------------------------------

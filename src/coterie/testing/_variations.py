@@ -42,12 +42,9 @@ def _values(param: Param) -> tuple[Any, ...]:
             high = rule.high if rule.high is not None else low + 4
             return tuple(low + share * (high - low) for share in (0.1, 0.9))
         numbers = [type(low)(low + more) for more in _SMALL]
-        return (*(number for number in numbers if rule.accepts(number, type(low))), *_words(rule))
+        words = [rule.word] if isinstance(rule, NumberOr) else []
+        return (*(number for number in numbers if rule.accepts(number, type(low))), *words)
     return ()
-
-
-def _words(rule: Range | NumberOr | Above) -> tuple[str, ...]:
-    return (rule.word,) if isinstance(rule, NumberOr) else ()
 
 
 def _can_be(cls: Any, params: Mapping[str, Any]) -> bool:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, fields, is_dataclass, replace
 from functools import partial
 from importlib.util import find_spec
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
@@ -29,11 +31,8 @@ from coterie.testing._variations import variations
 from coterie.testing.scattered import Scattered
 
 SECTIONS = ("Paper:", "Symbols:", "Promise:", "Differs:", "Cost:")
-_LOGS: dict[str, Callable[[], Log]] = {
-    QUERIES.name: queries_log,
-    VISITS.name: visits_log,
-    TERMS.name: terms_log,
-}
+_LOGS: dict[str, Callable[[], Log]] = {QUERIES.name: queries_log, VISITS.name: visits_log, TERMS.name: terms_log}
+_STATUS = ("stable", "experimental", "reproduction", "example", YARDSTICK)
 _SEED = 11
 _K = "k"
 
@@ -124,14 +123,19 @@ def _is_settled(log: Log, method: Any, release: Release) -> None:
         again = api.anonymize_prepared(replace(log, frame=frame), method, seed=_SEED, blocks=blocks, record=False)
         return again.to_polars().equals(release.to_polars())
 
-    shuffled = log.frame.collect().sample(fraction=1, shuffle=True, seed=1)
-    if "row" in shuffled.columns:
-        shuffled = shuffled.with_columns(pl.int_range(pl.len(), dtype=pl.UInt64).alias("row"))
-    if same(shuffled.lazy(), blocks=5):
+    if same(_shuffled(log), blocks=5):
         return
     assert same(log.frame, blocks=1), f"the same seed gives the same release: {method}"
     assert same(log.frame, blocks=5), f"engine blocks never change the answer: does one split a user? {method}"
     raise AssertionError(f"the order of rows never changes the answer: {method}")
+
+
+def _shuffled(log: Log) -> pl.LazyFrame:
+    """The rows of a log in another order; where they have numbers, these follow it."""
+    shuffled = log.frame.collect().sample(fraction=1, shuffle=True, seed=1)
+    if "row" in shuffled.columns:
+        shuffled = shuffled.with_columns(pl.int_range(pl.len(), dtype=pl.UInt64).alias("row"))
+    return shuffled.lazy()
 
 
 def _differ(one: Release, other: Release) -> bool:
@@ -153,30 +157,37 @@ def _has_an_effect_beside_another(
 ) -> bool:
     """Whether a parameter changes a release where another one has another value, too."""
     own = [values[name] for changed, values in sets if changed == name]
-    for log in logs:
-        for changed, values in sets:
-            if changed == name:
+    others = [values for changed, values in sets if changed != name]
+    for log, values in product(logs, others):
+        base = _released(log, cls(**values))
+        for value in own if base is not None else ():
+            try:
+                method = cls(**{**values, name: value})
+            except CoterieError:
                 continue
-            base = _released(log, cls(**values))
-            for value in own if base is not None else ():
-                try:
-                    method = cls(**{**values, name: value})
-                except CoterieError:
-                    continue
-                other = _released(log, method)
-                if other is not None and base is not None and _differ(base, other):
-                    return True
+            other = _released(log, method)
+            if other is not None and base is not None and _differ(base, other):
+                return True
     return False
 
 
-def _is_well_formed(method: Any) -> None:
-    assert is_dataclass(method), "a method is a dataclass"
-    cls: Any = method
-    assert cls.__dataclass_params__.frozen, "a method is frozen: its parameters never change"
-    assert all(field.kw_only for field in fields(cls)), "parameters are given by name"
-    assert cls.status in ("stable", "experimental", "reproduction", "example", YARDSTICK), (
-        "status says how far to trust it"
-    )
+def is_declared(cls: Any, kind: str, values: str) -> None:
+    """Raise AssertionError unless it is a frozen dataclass whose `values` are given by name."""
+    made: Any = cls
+    assert is_dataclass(cls), f"a {kind} is a dataclass"
+    assert made.__dataclass_params__.frozen, f"a {kind} is frozen: its {values} never change"
+    assert all(field.kw_only for field in fields(made)), f"{values} are given by name"
+
+
+def is_documented(cls: Any) -> None:
+    """Raise AssertionError unless each field says what it means."""
+    undocumented = [param.name for param in params_of(cls) if not param.doc]
+    assert not undocumented, f"the annotation of {undocumented} lacks a text"
+
+
+def _is_well_formed(cls: Any) -> None:
+    is_declared(cls, "method", "parameters")
+    assert cls.status in _STATUS, "status says how far to trust it"
     assert cls.accepts, "a method accepts at least one shape"
     doc = sys.modules[cls.__module__].__doc__ or ""
     missing = [section for section in SECTIONS if section not in doc]
@@ -184,8 +195,7 @@ def _is_well_formed(method: Any) -> None:
     declared = {name for name, hint in get_type_hints(cls, include_extras=True).items() if _has_a_rule(hint)}
     loose = [field.name for field in fields(cls) if field.name not in declared]
     assert not loose, f"the annotation of {loose} lacks the values that are allowed: Annotated[int, Range(1), ...]"
-    undocumented = [p.name for p in params_of(cls) if not p.doc]
-    assert not undocumented, f"the annotation of {undocumented} lacks a text"
+    is_documented(cls)
     for verb in ("promises", "plan", "release"):
         assert callable(getattr(cls, verb, None)), f"a method has {verb}()"
 
@@ -228,15 +238,19 @@ def _has_the_shape_it_gives(log: Log, method: Any, release: Release) -> None:
     names = [promise.name for promise in release.promises]
     assert names, "a release promises something"
     assert set(names) <= set(registry.names("promises")), "promises whose judges are known"
-    assert release.checks, "a release was verified"
-    made = [check for check in release.checks if not (method.status == YARDSTICK and check.name == "promise")]
-    assert all(check.status == "passed" for check in made), "every check passed, but of a promise that there is not"
-    assert promise_nothing(release.promises) == (method.status == YARDSTICK), "a yardstick promises nothing, in words"
+    _was_verified(method, release)
     assert release.record is not None
     subjects = release.record.subjects.collect()
     assert set(subjects.columns) == {"original", "released", "group"}
     users = log.frame.select(log.shape.subject).drop_nulls().unique().collect().to_series()
     assert set(subjects["original"]) == set(users), "the record knows every subject"
+
+
+def _was_verified(method: Any, release: Release) -> None:
+    assert release.checks, "a release was verified"
+    made = [check for check in release.checks if not (method.status == YARDSTICK and check.name == "promise")]
+    assert all(check.status == "passed" for check in made), "every check passed, but of a promise that there is not"
+    assert promise_nothing(release.promises) == (method.status == YARDSTICK), "a yardstick promises nothing, in words"
 
 
 def _names_no_original(log: Log, release: Release) -> None:
@@ -261,10 +275,7 @@ def _depends_on_nothing_but_values(log: Log, method: Any, release: Release) -> N
 
     assert rows(log.frame).equals(expected), "the same seed gives the same release"
     assert rows(log.frame, blocks=7).equals(expected), "engine blocks never change the answer"
-    shuffled = log.frame.collect().sample(fraction=1, shuffle=True, seed=1)
-    if "row" in shuffled.columns:
-        shuffled = shuffled.with_columns(pl.int_range(pl.len(), dtype=pl.UInt64).alias("row"))
-    assert rows(shuffled.lazy()).equals(expected), "the order of rows never changes the answer"
+    assert rows(_shuffled(log)).equals(expected), "the order of rows never changes the answer"
 
 
 def _can_run_elsewhere(method: Any) -> bool:
@@ -293,11 +304,9 @@ def _gives_the_same_elsewhere(log: Log, method: Any, release: Release) -> None:
 
 
 def _takes_no_seed(log: Log, method: Any) -> None:
-    try:
+    with suppress(ParameterError):
         api.anonymize_prepared(log, method, seed=_SEED)
-    except ParameterError:
-        return
-    raise AssertionError("noise that carries a promise takes no seed")
+        raise AssertionError("noise that carries a promise takes no seed")
 
 
 def _has_drawn_all_noise_in_its_plan(log: Log, method: Any) -> None:
@@ -382,11 +391,9 @@ def _refuses_small_logs(log: Log, method: Any) -> None:
         small["one user"] = log.frame.filter(subject == names[0])
         small["fewer users than k"] = log.frame.filter(subject.is_in(names[: k - 1].to_list()))
     for what, frame in small.items():
-        try:
+        with suppress(CoterieError):
             api.anonymize_prepared(replace(log, frame=frame), method, seed=_SEED)
-        except CoterieError:
-            continue
-        raise AssertionError(f"{what} was not refused")
+            raise AssertionError(f"{what} was not refused")
 
 
 def _learns_what_serves_every_late_value(log: Log, method: Any, release: Release) -> None:

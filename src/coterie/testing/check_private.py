@@ -31,6 +31,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -281,11 +282,9 @@ def _worst_event(without: Figures, with_one: Figures, epsilon: float) -> tuple[E
         seen = np.unique(np.concatenate([without[figure], with_one[figure]]))
         if seen.size > _THRESHOLDS:
             seen = np.unique(np.quantile(seen, np.linspace(0, 1, _THRESHOLDS)))
-        for threshold in seen.tolist():
-            for above in (True, False):
-                for one in (True, False):
-                    event = Event(figure=figure, threshold=threshold, above=above, with_one=one)
-                    found.append((event, _apparent(event, without, with_one, epsilon)))
+        for threshold, above, one in product(seen.tolist(), (True, False), (True, False)):
+            event = Event(figure=figure, threshold=threshold, above=above, with_one=one)
+            found.append((event, _apparent(event, without, with_one, epsilon)))
     return max(found, key=lambda each: each[1])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
-from dataclasses import MISSING, fields, is_dataclass, replace
+from dataclasses import MISSING, fields, replace
 from typing import Any, get_args
 
 import polars as pl
@@ -16,7 +16,7 @@ from coterie.core.promise import Case, Check, Kind, Promise, Status, from_dict, 
 from coterie.core.shapes import COUNTS, SHAPES
 from coterie.errors import CoterieError
 from coterie.testing._logs import queries_log
-from coterie.testing.check_method import rejects_wrong_parameters
+from coterie.testing.check_method import is_declared, is_documented, rejects_wrong_parameters
 
 _COVERABLE = {name for shape in SHAPES.values() for name in shape.identifying if name not in shape.never_given}
 
@@ -44,11 +44,8 @@ def check_promise(cls: Any, numbers: Mapping[str, Any] | None = None) -> None:
         )
 
 
-def _is_well_formed(promise: Any) -> None:
-    assert is_dataclass(promise), "a promise is a dataclass"
-    cls: Any = promise
-    assert cls.__dataclass_params__.frozen, "a promise is frozen: its numbers never change"
-    assert all(field.kw_only for field in fields(cls)), "numbers are given by name"
+def _is_well_formed(cls: Any) -> None:
+    is_declared(cls, "promise", "numbers")
     assert cls.name == cls.__module__.rpartition(".")[2], "the name of a promise is that of its file"
     assert cls.__name__ == registry.class_name(cls.name), "its class is the CamelCase of its name"
     assert sys.modules[cls.__module__].__doc__, "the module says what is promised"
@@ -58,8 +55,7 @@ def _is_well_formed(promise: Any) -> None:
     assert set(covers) <= _COVERABLE, "a judge can answer for identifying columns only, and never for an address"
     assert "covers" not in {field.name for field in fields(cls)}, "a sidecar must not say what a promise covers"
     registry.complete("promises", cls.name, cls)
-    undocumented = [param.name for param in params_of(cls) if not param.doc]
-    assert not undocumented, f"the annotation of {undocumented} lacks a text"
+    is_documented(cls)
 
 
 def _smallest(cls: Any) -> dict[str, Any]:
@@ -118,6 +114,10 @@ def _judges(promise: Promise, case: Case) -> None:
     assert all(bool(check.broken) == (check.status == "failed") for check in checks), "a check fails by a number"
     assert all(check.name and check.detail for check in checks), "a check says what must hold"
     assert _checks(promise, case) == checks, "the same case, the same checks"
+    _show_nothing(checks)
+
+
+def _show_nothing(checks: tuple[Check, ...]) -> None:
     log = queries_log()
     values = {value for column in ("user", "query", "url") for value in log.to_polars()[column].drop_nulls()}
     shown = " ".join(check.text for check in checks)

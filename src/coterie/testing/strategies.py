@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-import polars as pl
 from hypothesis import strategies as st
 
-from coterie.core.log import Log, Step
+from coterie.core.log import Log
 from coterie.core.shapes import QUERIES
+from coterie.testing._logs import log_of
 
 _WORDS = ("a", "b", "maps", "weather", "-", "ärger", "天气", "o'neill", 'say "hi"', "x,y", "007", "null")
 _START = datetime(2020, 2, 3)
-
-
-def _minutes(count: int) -> datetime:
-    return _START + timedelta(minutes=count)
 
 
 queries = st.one_of(
@@ -25,7 +21,7 @@ queries = st.one_of(
 )
 rows = st.tuples(
     st.one_of(st.none(), st.sampled_from([f"user{n}" for n in range(8)])),
-    st.one_of(st.none(), st.integers(0, 5000).map(_minutes)),
+    st.one_of(st.none(), st.integers(0, 5000).map(lambda count: _START + timedelta(minutes=count))),
     queries,
     st.one_of(st.none(), st.integers(1, 20)),
     st.one_of(st.none(), st.sampled_from(["http://a.example", "http://b.example", "c.example"])),
@@ -39,6 +35,4 @@ def logs(draw: st.DrawFn, min_users: int = 0, max_rows: int = 40) -> Log:
     drawn = draw(st.lists(rows, min_size=1, max_size=max_rows))
     drawn += [(f"user{n}", None, draw(queries), None, None) for n in range(min_users)]
     numbered = [(number, *row) for number, row in enumerate(drawn)]
-    schema = {name: QUERIES.schema[name] for name in ("row", *QUERIES.released)}
-    frame = pl.DataFrame(numbered, schema=schema, orient="row")
-    return Log(frame=frame.lazy(), shape=QUERIES, history=(Step(name="read"),))
+    return log_of(numbered, QUERIES)

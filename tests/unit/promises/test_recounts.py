@@ -9,7 +9,7 @@ import pytest
 
 from coterie.core.promise import Check
 from coterie.core.shapes import QUERIES, Column
-from coterie.promises import _crowds, judge, k_theta_affinity
+from coterie.promises import _checks, judge, k_theta_affinity
 from coterie.promises._phrase_recount import pieces
 from coterie.promises.k_theta_affinity import affine, covered_by_all, proved, recount
 from coterie.promises.query_k_anonymity import QueryKAnonymity
@@ -23,7 +23,7 @@ from tests.helpers.hand_made import NAMES, case_of, check_of, log_of
 
 def test_sums_of_halves_keep_every_bit_of_the_hashes():
     rows = pl.DataFrame({"who": ["a", "a", "b"], "query": ["tea", "rum", "tea"]})
-    sums = _crowds.multisets(rows.lazy(), ["who"], ["query"], (5, 6)).collect().sort("who")
+    sums = _checks.multisets(rows.lazy(), ["who"], ["query"], (5, 6)).collect().sort("who")
     assert sums.columns == ["who", "n", "h00", "h01", "h10", "h11"]
     assert sums["n"].to_list() == [2, 1]
     for name, seed in (("h0", 5), ("h1", 6)):
@@ -34,7 +34,7 @@ def test_sums_of_halves_keep_every_bit_of_the_hashes():
 
 
 def test_seeds_are_secret():
-    seeds = [seed for _ in range(40) for seed in _crowds.secret_seeds()]
+    seeds = [seed for _ in range(40) for seed in _checks.secret_seeds()]
     assert len(set(seeds)) == 80
     assert all(0 <= seed < 2**63 for seed in seeds)
     assert max(seeds) >= 2**60
