@@ -34,11 +34,9 @@ from coterie.reading.places import is_elsewhere
 from coterie.reading.reading import Reading, takes_of
 from coterie.reading.sniff import format_of
 from coterie.steps import StepLike
-from coterie.writing.elsewhere import bring_release
-from coterie.writing.history import History, for_the_operator, spend
-from coterie.writing.ledger import Allowance
-from coterie.writing.outputs import Summary as Summary
-from coterie.writing.outputs import summary, write_and_list
+from coterie.writing.files import Summary as Summary
+from coterie.writing.files import bring_release, summary, write_and_list
+from coterie.writing.history import Allowance, History, for_the_operator, spend
 from coterie.writing.record import record_files
 from coterie.writing.released import refuse_groups
 from coterie.writing.sidecar import reading_like, sidecar_path

@@ -33,7 +33,7 @@ from coterie.reports.about import About, as_about, today
 from coterie.reports.decision import Sheet, decide
 from coterie.reports.figures import Figures, findings_of, headlines
 from coterie.reports.views import log_view, refuse_idle, release_view, with_baseline
-from coterie.writing.elsewhere import Near, bring_release
+from coterie.writing.files import Near, bring_release
 from coterie.writing.record import read_record, record_files
 from coterie.writing.sidecar import reading_like, sidecar_path
 from coterie.writing.targets import placed, refuse_output

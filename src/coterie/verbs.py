@@ -40,10 +40,8 @@ from coterie.reports.views import release_view as release_view
 from coterie.steps import DEFAULT, StepLike, spelled
 from coterie.steps import prepare as apply_steps
 from coterie.steps._facts import facts_of
-from coterie.writing.elsewhere import bring_release
-from coterie.writing.files import in_order, sha256
+from coterie.writing.files import bring_release, in_order, sha256, write_and_list
 from coterie.writing.history import USUAL, history_for, listing_in, spend_in, unlisted_in
-from coterie.writing.outputs import write_and_list
 from coterie.writing.record import is_record_of, read_record
 from coterie.writing.released import (
     as_described,

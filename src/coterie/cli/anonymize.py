@@ -124,7 +124,7 @@ def _anonymize(
     from coterie.core.plan import YARDSTICK
     from coterie.given import default_steps
     from coterie.steps import parse_steps
-    from coterie.writing.ledger import Allowance
+    from coterie.writing.history import Allowance
     from coterie.writing.target import STDOUT, Target, refuse_promise
 
     if output == STDOUT and as_json:

@@ -129,7 +129,7 @@ class Target:
         if self.place is None:
             self._refuse_files(inputs)
             return
-        from coterie.writing.elsewhere import refuse_place
+        from coterie.writing.files import refuse_place
 
         refuse_place(self, self.place)
 
