@@ -19,7 +19,7 @@ from coterie.core.promise import promise_nothing
 from coterie.core.shapes import SHAPES
 from coterie.core.wording import in_words_of
 from coterie.errors import ParameterError
-from coterie.reports.figures import NONE, RISKS, Figures, shown, value
+from coterie.reports.figures import NONE, RISKS, Figures, public, shown, value
 from coterie.reports.views import LogView, ReleaseView
 
 if TYPE_CHECKING:
@@ -59,12 +59,12 @@ def render(
 
     `about` is what only people can say; `date` the day of the report, a line to fill in where it is empty.
     """
-    from coterie.reports import _markdown, decision, editions
+    from coterie.reports import _markdown, decision
 
     releases = with_own_labels(releases)
     figures = Figures.collect(SHAPES[log.shape], with_hints=edition == "internal")
     if edition == "external":
-        log, releases = editions.public(log, releases)
+        log, releases = public(log, releases)
     sheet = decision.decide(log, releases, figures, about, edition)
     data = _markdown.report_data(log, releases, figures, sheet)
     page = decision.Page(

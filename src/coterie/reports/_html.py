@@ -33,9 +33,9 @@ from coterie.reports import (
 from coterie.reports._charts import FONT, Panel, Sign, bars, curves, dots, sign_svg, trade_off
 from coterie.reports._markdown import ATTACKS_SAY, COUNTS_SAY, check_rows, ranked, ranking
 from coterie.reports.decision import COLUMNS_SAY, FILL_IN, Page, common_axis
-from coterie.reports.editions import EDITIONS
 from coterie.reports.figures import (
     ATTACKER_SAYS,
+    EDITIONS,
     EMPTY,
     NONE,
     Cell,

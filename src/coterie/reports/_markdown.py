@@ -32,10 +32,10 @@ from coterie.reports import (
     state,
     verdict,
 )
-from coterie.reports.decision import COLUMNS_SAY, FILL_IN, Page, Sheet, sheet_data
-from coterie.reports.editions import EDITIONS
+from coterie.reports.decision import COLUMNS_SAY, FILL_IN, Line, Page, Sheet, sheet_data
 from coterie.reports.figures import (
     ATTACKER_SAYS,
+    EDITIONS,
     EMPTY,
     NONE,
     Figures,
@@ -45,7 +45,6 @@ from coterie.reports.figures import (
     value,
     with_numbers,
 )
-from coterie.reports.weighing import Line
 
 ATTACKS_SAY = (
     "Adversaries tried to find people in the original under other names, and in the release. What they did not find, "

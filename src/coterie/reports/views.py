@@ -80,7 +80,7 @@ class ReleaseView:
     baseline: ReleaseView | None = field(default=None, repr=False)
     """The same method with random groups, for methods that group users."""
     withheld: bool = False
-    """Whether what was measured is not told, because the page goes to others (reports/editions.py)."""
+    """Whether what was measured is not told, because the page goes to others (reports/figures.py)."""
     left_out: Mapping[str, str] = field(default_factory=dict)
     """Measures that have no meaning for this release, and why."""
     samples: Mapping[tuple[str, str], Sequence[float]] = field(default_factory=dict, repr=False)

@@ -29,13 +29,13 @@ from coterie.core.columns import columns_as_text
 from coterie.core.scratch import disk_is_full
 from coterie.errors import CoterieError
 from coterie.reports.about import POLICIES
-from coterie.studio import commands, forms, pages, picture, plain
+from coterie.studio import commands, fields, pages, picture, plain
 from coterie.studio.desk import COMPARED, Attempt, Desk, OpenLog
-from coterie.studio.forms import BadFormError
+from coterie.studio.fields import BadFormError
 from coterie.studio.guard import DOCUMENT_POLICY, TooMuchError
 from coterie.studio.picture import draw
+from coterie.studio.plain import whole_path
 from coterie.studio.queue import Job
-from coterie.studio.sources import whole_path
 
 MOST_SYNTHETIC = 100_000
 MOST_FILES = 50
@@ -139,7 +139,7 @@ class Studio:
 
     def _asked_for(self, request: Request, log: OpenLog) -> Attempt | None:
         """The release of this log that an address names; None where it names none, or one of another log."""
-        attempt = self._desk.attempts.get(forms.number_in(request.query_params.get("try")))
+        attempt = self._desk.attempts.get(fields.number_in(request.query_params.get("try")))
         return attempt if attempt is not None and attempt.log == log.id else None
 
     async def _http_error(self, request: Request, error: Exception) -> Response:  # noqa: ARG002 (Starlette's signature)
@@ -194,8 +194,8 @@ class Studio:
             case "name":
                 source = self._named(form)
             case "synthetic":
-                users = forms.whole_of(form, "users", 2, MOST_SYNTHETIC)
-                kind = forms.text_of(form, "kind")
+                users = fields.whole_of(form, "users", 2, MOST_SYNTHETIC)
+                kind = fields.text_of(form, "kind")
                 if kind and (self._desk.catalogue is None or kind not in self._desk.catalogue.synthetic):
                     raise BadFormError("There is no such kind of made-up log.")
                 source = plain.Source(paths=(f"synth:users={users},seed=7{f',kind={kind}' if kind else ''}",))
@@ -206,18 +206,18 @@ class Studio:
         return self._to(f"/log/{self._desk.open(source).id}")
 
     def _named(self, form: FormData) -> plain.Source:
-        path = forms.text_of(form, "path")
+        path = fields.text_of(form, "path")
         if not path:
             raise BadFormError("Type where the log is: the path of a file, or a pattern such as logs/*.gz")
         if path == "-":
             raise BadFormError("A log cannot be typed here. Name a file.")
-        return plain.Source(paths=(whole_path(path),), reading=forms.reading_of(form))
+        return plain.Source(paths=(whole_path(path),), reading=fields.reading_of(form))
 
     async def _dropped(self, form: FormData) -> plain.Source:
         paths, names = await self._files(form)
         if not paths:
             raise BadFormError("No file came. Choose one, or drop it on the page.")
-        return plain.Source(paths=tuple(paths), shown=tuple(names), kept=False, reading=forms.reading_of(form))
+        return plain.Source(paths=tuple(paths), shown=tuple(names), kept=False, reading=fields.reading_of(form))
 
     async def _log(self, request: Request) -> Response:
         log, desk = self._log_of(request), self._desk
@@ -226,19 +226,19 @@ class Studio:
         return self._page(
             "log", "open", log, formats=registry.names("formats"), steps_there=registry.names("steps"),
             command=commands.inspect(log.shown), columns=columns_as_text(log.shown.reading.columns),
-            known=known or forms.SEARCHES, names=names,
+            known=known or fields.SEARCHES, names=names,
         )  # fmt: skip
 
     async def _again(self, request: Request) -> Response:
         form, log = await self._form(request), self._log_of(request)
-        reading = forms.reading_of(form)
+        reading = fields.reading_of(form)
         if log.hides and not reading.columns:  # the page does not name them
             reading = replace(reading, columns=log.source.reading.columns)
-        return self._to(f"/log/{self._desk.again(log, reading, forms.text_of(form, 'prepare') or 'default').id}")
+        return self._to(f"/log/{self._desk.again(log, reading, fields.text_of(form, 'prepare') or 'default').id}")
 
     async def _show(self, request: Request) -> Response:
         form, log = await self._form(request), self._log_of(request)
-        self._desk.ask(log, "names" if forms.text_of(form, "what") == "names" else "rows")
+        self._desk.ask(log, "names" if fields.text_of(form, "what") == "names" else "rows")
         return self._to(f"/log/{log.id}")
 
     async def _hide(self, request: Request) -> Response:
@@ -276,7 +276,7 @@ class Studio:
         typed = dict(attempt.typed) if attempt is not None else {}
         number = "" if attempt is None else f".{attempt.id}"
         out, record = f"safe{number}.tsv", f"record{number}"
-        values = typed or ({} if offer is None else {"k": forms.k_of(offer)})
+        values = typed or ({} if offer is None else {"k": fields.k_of(offer)})
         command = "" if offer is None else commands.anonymize(log.shown, offer, values, out, record)
         return self._page(
             "choose", "choose", log, groups=groups, offers=catalogue.offers, offer=offer, typed=typed, attempt=attempt,
@@ -287,12 +287,12 @@ class Studio:
     async def _try(self, request: Request) -> Response:
         form, log = await self._form(request), self._log_of(request)
         catalogue = self._desk.catalogue
-        offer = None if catalogue is None else catalogue.offers.get(forms.text_of(form, "method"))
+        offer = None if catalogue is None else catalogue.offers.get(fields.text_of(form, "method"))
         if offer is None or log.opened is None:
             raise BadFormError("Open a log and choose a method first.")
         if log.opened.shape not in offer.accepts or not offer.promises:
             raise BadFormError("This method is not for a log like this one. Choose another.")
-        attempt = self._desk.attempt(log, offer.name, forms.parameters_of(form, offer))
+        attempt = self._desk.attempt(log, offer.name, fields.parameters_of(form, offer))
         return self._to(f"/log/{log.id}/choose?try={attempt.id}#result")
 
     async def _attack(self, request: Request) -> Response:
@@ -308,12 +308,12 @@ class Studio:
     async def _compare(self, request: Request) -> Response:
         log, said = self._log_of(request), request.query_params
         tried = self._desk.tried(log)
-        chosen = [forms.number_in(each) for each in said.getlist("t")]
+        chosen = [fields.number_in(each) for each in said.getlist("t")]
         picked = [each for each in reversed(tried) if each.id in chosen] or list(reversed(tried[:COMPARED]))
         side = picked[:COMPARED]
         risks, uses = picture.axes(side, ("attacks", "privacy")), picture.axes(side, ("utility",))
         x, y = picture.picked_axis(risks, said.get("x")), picture.picked_axis(uses[::-1], said.get("y"))
-        most, least = forms.percent_in(said.get("most")), forms.percent_in(said.get("least"))
+        most, least = fields.percent_in(said.get("most")), fields.percent_in(said.get("least"))
         if "most" not in said and x is not None and x.section == "attacks":
             most = round(POLICIES["default"].threshold, 2)
         points = [] if x is None or y is None else picture.points(side, x.id, y.id)
@@ -357,15 +357,15 @@ class Studio:
         form, attempt = await self._form(request), self._attempt_of(request)
         if attempt.tried is None or self._desk.catalogue is None:
             raise BadFormError("There is no release to decide about yet.")
-        kind = forms.text_of(form, "kind")
+        kind = fields.text_of(form, "kind")
         if kind not in self._desk.catalogue.kinds:
             raise BadFormError(f"A release is written as {', '.join(self._desk.catalogue.kinds)}.")
-        about: dict[str, Any] = {name: forms.text_of(form, name) for name, _ in self._desk.catalogue.questions}
-        about["thresholds"] = forms.thresholds_of(form, self._desk.catalogue.thresholds)
-        folder = forms.text_of(form, "folder")
+        about: dict[str, Any] = {name: fields.text_of(form, name) for name, _ in self._desk.catalogue.questions}
+        about["thresholds"] = fields.thresholds_of(form, self._desk.catalogue.thresholds)
+        folder = fields.text_of(form, "folder")
         if not folder:
             raise BadFormError("Say where to write: the name of a new folder.")
-        decision = self._desk.decide(attempt, folder, kind, about, keep_record=forms.text_of(form, "record") == "on")
+        decision = self._desk.decide(attempt, folder, kind, about, keep_record=fields.text_of(form, "record") == "on")
         return self._to(f"/decision/{decision.id}")
 
     async def _decision(self, request: Request) -> Response:
@@ -388,7 +388,7 @@ class Studio:
     # --- verify ----------------------------------------------------------------------------------------
 
     async def _verify_page(self, request: Request) -> Response:
-        log = self._desk.logs.get(forms.number_in(request.query_params.get("log")))
+        log = self._desk.logs.get(fields.number_in(request.query_params.get("log")))
         return self._page(
             "verify", "verify", log, logs=[each for each in self._desk.logs.values() if each.opened is not None],
             promises=registry.names("promises"), checks=list(reversed(self._desk.checks.values())), check=None,
@@ -397,21 +397,21 @@ class Studio:
     async def _verify(self, request: Request) -> Response:
         form = await self._form(request)
         paths, names = await self._files(form)
-        out = forms.text_of(form, "out")
+        out = fields.text_of(form, "out")
         if paths:
-            out, name = forms.release_among(paths, names)
+            out, name = fields.release_among(paths, names)
         elif out:
             out = whole_path(out)
             name = out.rpartition("/")[2]
         else:
             raise BadFormError("Drop a release and its sidecar, or type where it is.")
-        log = self._desk.logs.get(forms.number_in(forms.text_of(form, "original")))
+        log = self._desk.logs.get(fields.number_in(fields.text_of(form, "original")))
         original = None if log is None else log.source
-        if original is None and (path := forms.text_of(form, "original_path")):
+        if original is None and (path := fields.text_of(form, "original_path")):
             original = plain.Source(paths=(whole_path(path),))
-        promise, record = forms.text_of(form, "promise"), forms.text_of(form, "record")
+        promise, record = fields.text_of(form, "promise"), fields.text_of(form, "record")
         record = whole_path(record) if record else ""
-        k = forms.whole_of(form, "k", 1, 10**9) if forms.text_of(form, "k") else None
+        k = fields.whole_of(form, "k", 1, 10**9) if fields.text_of(form, "k") else None
         shown = original if log is None else log.shown
         command = commands.verify(name if paths else out, shown, promise, k, record)
         check = self._desk.check(
@@ -457,7 +457,7 @@ class Studio:
         form = await self._form(request)
         job = self._job_of(request)
         await run_in_threadpool(self._desk.queue.stop, job)
-        back = forms.text_of(form, "back")
+        back = fields.text_of(form, "back")
         return self._to(back if back.startswith("/") and not back.startswith("//") else "/")
 
     async def _end(self, request: Request) -> Response:

@@ -31,8 +31,7 @@ from coterie.reports.about import read_about
 from coterie.reports.decision import Sheet
 from coterie.studio import commands
 from coterie.studio.figures import lines_of
-from coterie.studio.plain import Offer, Source, Written
-from coterie.studio.sources import MADE_UP
+from coterie.studio.plain import MADE_UP, Offer, Source, Written
 from coterie.writing.history import History, for_the_operator
 from coterie.writing.record import warned
 from coterie.writing.targets import refuse_closed

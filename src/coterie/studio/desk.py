@@ -17,8 +17,8 @@ from typing import IO, Any
 from coterie.core.place import place_of
 from coterie.reading.reading import Reading
 from coterie.studio import plain
+from coterie.studio.plain import MADE_UP, stamp_of, whole_path
 from coterie.studio.queue import Job, Queue
-from coterie.studio.sources import MADE_UP, stamp_of, whole_path
 
 COMPARED = 4
 """Releases that stand side by side at most."""

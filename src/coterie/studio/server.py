@@ -15,9 +15,8 @@ from coterie.errors import InputError
 from coterie.studio.app import Studio
 from coterie.studio.desk import Desk
 from coterie.studio.guard import SMALL, Guard
-from coterie.studio.plain import Source
+from coterie.studio.plain import Source, whole_path
 from coterie.studio.queue import Queue, Start, start_process
-from coterie.studio.sources import whole_path
 
 UPLOAD = 2 << 30
 """Bytes that may be dropped at once."""

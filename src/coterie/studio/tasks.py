@@ -34,8 +34,7 @@ from coterie.steps import parse_steps
 from coterie.studio.decisions import book_of, decide, needs_record
 from coterie.studio.fields import groups_for, method_of, offers
 from coterie.studio.figures import findings_in, numbers_now, shown_of, weighed_in
-from coterie.studio.plain import Attacked, Catalogue, Judged, Opened, Risk, Source, Tried
-from coterie.studio.sources import MADE_UP, refuse_changed
+from coterie.studio.plain import MADE_UP, Attacked, Catalogue, Judged, Opened, Risk, Source, Tried, refuse_changed
 from coterie.writing.history import spend
 
 Told = Callable[..., None]
