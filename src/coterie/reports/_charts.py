@@ -201,8 +201,7 @@ def dots(title: str, labels: Sequence[str], columns: Mapping[str, Sequence[float
     )
     span = base.mark_line(color=LINE, strokeWidth=3).encode(detail="label:N")
     drawn = base.mark_point(filled=True, size=62, opacity=1).encode(
-        color=alt.Color("log:N", legend=None, scale=colours),
-        shape=alt.Shape("log:N", legend=None, scale=marks),
+        color=alt.Color("log:N", legend=None, scale=colours), shape=alt.Shape("log:N", legend=None, scale=marks)
     )
     says = "; ".join(
         f"{label} " + ", ".join(f"{name} {shown(shares[i], '%', 2)}" for name, shares in columns.items())

@@ -123,11 +123,7 @@ def _release_data(release: ReleaseView, figures: Figures, digits: int | None) ->
 
 
 def _random_data(baseline: ReleaseView, digits: int | None) -> dict[str, Any]:
-    return {
-        "meaning": RANDOM_READING,
-        "parameters": dict(baseline.params),
-        "scores": _scores(baseline.scores, digits),
-    }
+    return {"meaning": RANDOM_READING, "parameters": dict(baseline.params), "scores": _scores(baseline.scores, digits)}
 
 
 def _scores(scores: pl.DataFrame, digits: int | None) -> list[dict[str, Any]]:

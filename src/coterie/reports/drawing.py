@@ -257,9 +257,7 @@ def _chart(network: Network, texts: Sequence[str], title: str) -> Any:
     said = f"{len(network.points)} queries, {len(network.lines)} affine pairs; the marked one was asked for."
     more = [f"The nearest ones are drawn; {network.more:,} more hang together with them."] if network.more else []
     drawn = (strokes + marks + labels).properties(
-        width=SIDE,
-        height=SIDE,
-        title=alt.TitleParams(title, subtitle=[said, *more], anchor="start", color=INK),
+        width=SIDE, height=SIDE, title=alt.TitleParams(title, subtitle=[said, *more], anchor="start", color=INK)
     )
     return drawn.configure(font=FONT, background="white", view=alt.ViewConfig(stroke=None))
 

@@ -16,10 +16,7 @@ STEPS = (
     ("decide", "Decide"),
     ("verify", "Verify"),
 )
-STATIC = {
-    "studio.css": "text/css; charset=utf-8",
-    "studio.js": "text/javascript; charset=utf-8",
-}
+STATIC = {"studio.css": "text/css; charset=utf-8", "studio.js": "text/javascript; charset=utf-8"}
 _HERE = Path(__file__).parent
 
 

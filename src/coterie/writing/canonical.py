@@ -44,9 +44,7 @@ from coterie.errors import BrokenPromiseError
 from coterie.reading.logs import read_release, released_kind
 from coterie.reading.values import with_apostrophe
 from coterie.writing.target import Target
-from coterie.writing.targets import (
-    temporary,
-)
+from coterie.writing.targets import temporary
 
 _ROW_GROUP = 250_000  # fixed, so that the same rows give the same bytes
 _CHUNK = 1 << 22
@@ -54,12 +52,7 @@ _SECONDS = "%Y-%m-%d %H:%M:%S"
 
 
 def _sink(
-    frame: pl.LazyFrame,
-    path: Path,
-    kind: str,
-    compression: str | None,
-    csv_safe: bool = False,
-    header: bool = True,
+    frame: pl.LazyFrame, path: Path, kind: str, compression: str | None, csv_safe: bool = False, header: bool = True
 ) -> None:
     """Write rows: the only way that rows are written, so that the same rows give the same bytes."""
     if kind == "parquet":

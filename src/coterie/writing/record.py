@@ -140,10 +140,7 @@ def read_record(folder: Path) -> Record:
         raise file.error(f"{RUN} lists no table of subjects")
     tables = {name: _table(folder, name, columns, file) for name, columns in run.tables.items()}
     return Record(
-        run=json.loads(json_bytes(run)),
-        subjects=tables.pop(_SUBJECTS),
-        rows=tables.pop(_ROWS, None),
-        tables=tables,
+        run=json.loads(json_bytes(run)), subjects=tables.pop(_SUBJECTS), rows=tables.pop(_ROWS, None), tables=tables
     )
 
 

@@ -198,10 +198,7 @@ def reading_like(path: str | Path, given: Reading | None = None) -> Reading:
 
 
 def consistent(
-    sidecar: Sidecar,
-    left_out: tuple[str, ...] | None = None,
-    original: Log | None = None,
-    made: Sequence[Check] = (),
+    sidecar: Sidecar, left_out: tuple[str, ...] | None = None, original: Log | None = None, made: Sequence[Check] = ()
 ) -> Check:
     """Whether what a sidecar tells people is what follows from its promises, its method, the file and the original.
 
