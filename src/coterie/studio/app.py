@@ -13,7 +13,7 @@ import hmac
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from starlette.applications import Starlette
 from starlette.background import BackgroundTask
@@ -35,11 +35,26 @@ from coterie.studio.fields import BadFormError
 from coterie.studio.guard import DOCUMENT_POLICY, TooMuchError
 from coterie.studio.picture import draw
 from coterie.studio.plain import whole_path
-from coterie.studio.queue import Job
 
 MOST_SYNTHETIC = 100_000
 MOST_FILES = 50
 """Files that can be dropped at once."""
+_REFUSALS = {
+    403: "This form is not from a page of this studio, or the studio was started anew. Reload the page.",
+    404: "There is nothing at this address. The studio keeps nothing once it was closed.",
+    400: f"That could not be read. At most {MOST_FILES} files can be dropped at once; else name them.",
+}
+_TOO_LARGE = "That is larger than the studio takes, so nothing was kept. Go back, and type where the file is instead."
+_NO_ROOM = "The disk is full, so nothing was kept. Make room and try again, or type where the file is instead."
+T = TypeVar("T")
+
+
+def _named(request: Request, name: str, get: Callable[[int], T | None]) -> T:
+    """What the number in an address stands for."""
+    found = get(request.path_params[name])
+    if found is None:
+        raise HTTPException(404)
+    return found
 
 
 class Studio:
@@ -77,15 +92,8 @@ class Studio:
             Route("/close", self._end, methods=post),
             Route("/static/{name}", self._static, methods=get),
         ]
-        handlers: dict[Any, Any] = {
-            HTTPException: self._http_error,
-            BadFormError: self._bad_form,
-            CoterieError: self._bad_form,
-            OSError: self._system,
-            TooMuchError: self._too_much,
-            Exception: self._ours,
-        }
-        return Starlette(routes=routes, exception_handlers=handlers)
+        errors = (HTTPException, BadFormError, CoterieError, OSError, TooMuchError, Exception)
+        return Starlette(routes=routes, exception_handlers=dict.fromkeys(errors, self._refused))
 
     # --- parts -----------------------------------------------------------------------------------------
 
@@ -126,48 +134,29 @@ class Studio:
             await form.close()
 
     def _log_of(self, request: Request) -> OpenLog:
-        log = self._desk.logs.get(request.path_params["log"])
-        if log is None:
-            raise HTTPException(404)
-        return log
-
-    def _attempt_of(self, request: Request) -> Attempt:
-        attempt = self._desk.attempts.get(request.path_params["attempt"])
-        if attempt is None:
-            raise HTTPException(404)
-        return attempt
+        return _named(request, "log", self._desk.logs.get)
 
     def _asked_for(self, request: Request, log: OpenLog) -> Attempt | None:
         """The release of this log that an address names; None where it names none, or one of another log."""
         attempt = self._desk.attempts.get(fields.number_in(request.query_params.get("try")))
         return attempt if attempt is not None and attempt.log == log.id else None
 
-    async def _http_error(self, request: Request, error: Exception) -> Response:  # noqa: ARG002 (Starlette's signature)
-        status = error.status_code if isinstance(error, HTTPException) else 500
-        says = {
-            403: "This form is not from a page of this studio, or the studio was started anew. Reload the page.",
-            404: "There is nothing at this address. The studio keeps nothing once it was closed.",
-            400: f"That could not be read. At most {MOST_FILES} files can be dropped at once; else name them.",
-        }.get(status, "This address does not work that way.")
-        return self._page("message", "", status=status, heading="That did not work", says=says)
-
-    async def _bad_form(self, request: Request, error: Exception) -> Response:  # noqa: ARG002 (the same)
-        return self._page("message", "", status=400, heading="Something is missing", says=str(error))
-
-    async def _too_much(self, request: Request, error: Exception) -> Response:  # noqa: ARG002 (the same)
-        says = "That is larger than the studio takes, so nothing was kept. Go back, and type where the file is instead."
-        return self._page("message", "", status=413, heading="Too large", says=says)
-
-    async def _system(self, request: Request, error: Exception) -> Response:
-        if not disk_is_full(error):
-            return await self._ours(request, error)
-        says = "The disk is full, so nothing was kept. Make room and try again, or type where the file is instead."
-        return self._page("message", "", status=507, heading="No room", says=says)
-
-    async def _ours(self, request: Request, error: Exception) -> Response:  # noqa: ARG002 (the same)
-        # Whatever it is: its message may hold what was typed, and is neither shown nor logged.
-        says = f"This is a mistake of Coterie ({type(error).__name__}). Nothing was written."
-        return self._page("message", "", status=500, heading="Something went wrong", says=says)
+    async def _refused(self, request: Request, error: Exception) -> Response:  # noqa: ARG002 (Starlette's signature)
+        """What is said of an error in place of a page."""
+        match error:
+            case HTTPException():
+                status, heading = error.status_code, "That did not work"
+                says = _REFUSALS.get(status, "This address does not work that way.")
+            case BadFormError() | CoterieError():
+                status, heading, says = 400, "Something is missing", str(error)
+            case TooMuchError():
+                status, heading, says = 413, "Too large", _TOO_LARGE
+            case OSError() if disk_is_full(error):
+                status, heading, says = 507, "No room", _NO_ROOM
+            case _:  # its message may hold what was typed, and is neither shown nor logged
+                status, heading = 500, "Something went wrong"
+                says = f"This is a mistake of Coterie ({type(error).__name__}). Nothing was written."
+        return self._page("message", "", status=status, heading=heading, says=says)
 
     async def _static(self, request: Request) -> Response:
         name = request.path_params["name"]
@@ -192,7 +181,7 @@ class Studio:
         form = await self._form(request)
         match form.get("how"):
             case "name":
-                source = self._named(form)
+                source = self._by_name(form)
             case "synthetic":
                 users = fields.whole_of(form, "users", 2, MOST_SYNTHETIC)
                 kind = fields.text_of(form, "kind")
@@ -205,7 +194,7 @@ class Studio:
                 raise BadFormError("Name a file, drop one, or take the made-up log.")
         return self._to(f"/log/{self._desk.open(source).id}")
 
-    def _named(self, form: FormData) -> plain.Source:
+    def _by_name(self, form: FormData) -> plain.Source:
         path = fields.text_of(form, "path")
         if not path:
             raise BadFormError("Type where the log is: the path of a file, or a pattern such as logs/*.gz")
@@ -297,7 +286,7 @@ class Studio:
 
     async def _attack(self, request: Request) -> Response:
         await self._form(request)
-        attempt = self._attempt_of(request)
+        attempt = _named(request, "attempt", self._desk.attempts.get)
         if attempt.tried is None:
             raise BadFormError("There is no release to attack yet.")
         self._desk.attack(attempt)
@@ -354,7 +343,7 @@ class Studio:
         )  # fmt: skip
 
     async def _decide(self, request: Request) -> Response:
-        form, attempt = await self._form(request), self._attempt_of(request)
+        form, attempt = await self._form(request), _named(request, "attempt", self._desk.attempts.get)
         if attempt.tried is None or self._desk.catalogue is None:
             raise BadFormError("There is no release to decide about yet.")
         kind = fields.text_of(form, "kind")
@@ -369,15 +358,13 @@ class Studio:
         return self._to(f"/decision/{decision.id}")
 
     async def _decision(self, request: Request) -> Response:
-        decision = self._desk.decisions.get(request.path_params["decision"])
-        if decision is None:
-            raise HTTPException(404)
+        decision = _named(request, "decision", self._desk.decisions.get)
         return self._page("decision", "decide", self._desk.logs[decision.log], decision=decision)
 
     async def _report(self, request: Request) -> Response:
         """The report as it was written, in a sandbox: it has a style of its own and no way back to us."""
-        decision = self._desk.decisions.get(request.path_params["decision"])
-        if decision is None or decision.written is None:
+        decision = _named(request, "decision", self._desk.decisions.get)
+        if decision.written is None:
             raise HTTPException(404)
         try:
             text = await run_in_threadpool(Path(decision.written.report).read_text, encoding="utf-8")
@@ -427,22 +414,14 @@ class Studio:
         return self._to(f"/verify/{check.id}")
 
     async def _checked(self, request: Request) -> Response:
-        check = self._desk.checks.get(request.path_params["check"])
-        if check is None:
-            raise HTTPException(404)
+        check = _named(request, "check", self._desk.checks.get)
         log = None if check.log is None else self._desk.logs.get(check.log)
         return self._page("verdict", "verify", log, check=check)
 
     # --- jobs ------------------------------------------------------------------------------------------
 
-    def _job_of(self, request: Request) -> Job:
-        job = self._desk.queue.get(request.path_params["job"])
-        if job is None:
-            raise HTTPException(404)
-        return job
-
     async def _job(self, request: Request) -> Response:
-        job = self._job_of(request)
+        job = _named(request, "job", self._desk.queue.get)
         says = {
             "state": job.state,
             "stage": job.stage,
@@ -455,7 +434,7 @@ class Studio:
 
     async def _stop(self, request: Request) -> Response:
         form = await self._form(request)
-        job = self._job_of(request)
+        job = _named(request, "job", self._desk.queue.get)
         await run_in_threadpool(self._desk.queue.stop, job)
         back = fields.text_of(form, "back")
         return self._to(back if back.startswith("/") and not back.startswith("//") else "/")

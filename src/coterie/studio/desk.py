@@ -230,11 +230,13 @@ class Desk:
         folder = whole_path(folder)
         self.about = {**about, "folder": folder}
         number = next(self._numbers)
+        wanted = plain.Wanted(
+            source=self.logs[attempt.log].source, number=attempt.id, offer=self.catalogue.offers[attempt.method],
+            typed=attempt.typed, folder=folder, kind=kind, about=dict(about), keep_record=keep_record,
+        )  # fmt: skip
         job = self.queue.submit(
             f"Writing {folder}", "decide", lambda it: _set(self.decisions[number], "written", it),
-            beside=Path(folder).parent, source=self.logs[attempt.log].source, number=attempt.id,
-            offer=self.catalogue.offers[attempt.method], typed=attempt.typed,
-            folder=folder, kind=kind, about=dict(about), keep_record=keep_record,
+            beside=Path(folder).parent, wanted=wanted,
         )  # fmt: skip
         self.decisions[number] = Decision(id=number, log=attempt.log, attempt=attempt.id, job=job, folder=folder)
         return self.decisions[number]

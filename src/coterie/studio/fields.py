@@ -76,42 +76,42 @@ def _kind(method: Any) -> tuple[str, str, bool]:
 
 
 def _field(param: Param, defaults: Mapping[str, str]) -> Field:
-    rule, default, only = param.rule, defaults[param.name], param.only
+    only, widget = param.only, _widget(param)
     beside = "" if only is None else defaults[only.name]
-    shown: dict[str, Any] = {"widget": "text"}
-    match rule:
+    at_first = widget["widget"] == "slider" and (only is None or only.matters(beside))
+    return Field(
+        name=param.name,
+        label=param.name.replace("_", " "),
+        doc=param.doc,
+        allowed=param.rule.describe(param.kind),
+        first=param.name == "k" or at_first,
+        only=only,
+        beside=beside,
+        **{"default": defaults[param.name], **widget},
+    )
+
+
+def _widget(param: Param) -> dict[str, Any]:
+    """How a parameter is asked for, by its rule."""
+    match param.rule:
         case Flag():
-            shown = {"widget": "flag", "default": "on" if param.default else ""}
-        case Choice():
-            shown = {"widget": "choice", "options": rule.options}
-        case Several():
-            shown = {"widget": "several", "options": rule.options}
-        case File():
-            shown = {"widget": "text", "options": rule.names}
-        case Range() | Above():
-            high = getattr(rule, "high", None)
-            whole = param.kind is int
+            return {"widget": "flag", "default": "on" if param.default else ""}
+        case Choice(options=options):
+            return {"widget": "choice", "options": options}
+        case Several(options=options):
+            return {"widget": "several", "options": options}
+        case File(names=names):
+            return {"widget": "text", "options": names}
+        case Range() | Above() as rule:
+            high, whole = getattr(rule, "high", None), param.kind is int
             slides = param.name == "k" or param.late or high is not None
-            low = rule.low if isinstance(rule, Range) else rule.low + (1 if whole else 0.1)
-            shown = {
+            return {
                 "widget": "slider" if slides else "number",
-                "low": low,
+                "low": rule.low if isinstance(rule, Range) else rule.low + (1 if whole else 0.1),
                 "high": high if high is not None else max(SLIDER_TO, 2 * float(param.default or 0)),
                 "step": 1 if whole else 0.05 if (high or SLIDER_TO) <= 1 else 0.1,
             }
-    return Field(
-        **{
-            "name": param.name,
-            "label": param.name.replace("_", " "),
-            "doc": param.doc,
-            "default": default,
-            "allowed": rule.describe(param.kind),
-            "first": param.name == "k" or (shown["widget"] == "slider" and (only is None or only.matters(beside))),
-            "only": only,
-            "beside": beside,
-            **shown,
-        }
-    )
+    return {"widget": "text"}
 
 
 def groups_for(shape: str, every: tuple[Offer, ...]) -> list[tuple[str, str, list[Offer]]]:

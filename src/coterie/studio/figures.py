@@ -13,9 +13,9 @@ from coterie.core.log import Log
 from coterie.core.shapes import Shape
 from coterie.core.wording import in_words_of
 from coterie.reports import figures as report
-from coterie.reports.decision import Sheet, decide
+from coterie.reports.decision import Line, Sheet, decide
 from coterie.reports.views import LogView, ReleaseView
-from coterie.studio.plain import RiskNumber, Shown, Weighing
+from coterie.studio.plain import RiskNumber, Shown
 
 _SECTIONS = ("privacy", "attacks", "utility")
 
@@ -88,30 +88,15 @@ def _alone(view: LogView, shape: Shape) -> list[tuple[str, str]]:
     return [(figure.title, report.shown(value, unit)) for figure, value, unit in found if value is not None]
 
 
-def weighed_in(log: LogView, view: ReleaseView, shape: Shape) -> tuple[tuple[Weighing, ...], str]:
+def weighed_in(log: LogView, view: ReleaseView, shape: Shape) -> tuple[tuple[Line, ...], str]:
     """The three lines of the first page of a report about this release alone, and what it would recommend."""
     sheet = decide(log, [view], report.Figures.collect(shape), None, "internal")
     return lines_of(sheet), sheet.advice
 
 
-def lines_of(sheet: Sheet) -> tuple[Weighing, ...]:
+def lines_of(sheet: Sheet) -> tuple[Line, ...]:
     """The three lines of the first page of a report about one release."""
-    return tuple(
-        Weighing(
-            risk=line.risk,
-            before=report.shown(line.before, "%"),
-            after=report.shown(line.after, "%"),
-            released=report.shown(line.released, "%"),
-            control=report.shown(line.control, "%"),
-            weighed=report.shown(line.shown_risk, "%"),
-            threshold=report.shown(line.threshold, "%"),
-            verdict=line.verdict,
-            above=line.outcome == "above",
-            says=line.attacker,
-        )
-        for weighing in sheet.weighings
-        for line in weighing.lines
-    )
+    return tuple(line for weighing in sheet.weighings for line in weighing.lines)
 
 
 def findings_in(view: ReleaseView, shape: Shape) -> tuple[tuple[str, tuple[str, ...]], ...]:

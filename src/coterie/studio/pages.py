@@ -8,6 +8,8 @@ from typing import Any
 
 import jinja2
 
+from coterie.reports import shown
+
 STEPS = (
     ("open", "Open"),
     ("risk", "Risk now"),
@@ -40,7 +42,7 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(count=count, duration=duration, share=share)
+    environment.filters.update(count=count, duration=duration, share=share, percent=lambda number: shown(number, "%"))
     return environment
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from coterie.reports import shown
 from coterie.studio import plain
 from coterie.studio.desk import Attempt
 
@@ -137,7 +138,7 @@ def in_short(side: list[Attempt]) -> list[tuple[str, list[tuple[str, str]]]]:
     for place, attempt in enumerate(side):
         found: dict[str, tuple[str, str]] = {}
         for each in () if attempt.attacked is None else attempt.attacked.weighed:
-            found.setdefault(each.risk.capitalize(), (each.weighed, each.says))
+            found.setdefault(each.risk.capitalize(), (shown(each.shown_risk, "%"), each.attacker))
         found |= {each.title: (each.after, "") for each in attempt.figures if each.axis}
         for title, text in found.items():
             rows.setdefault(title, [("–", "")] * len(side))[place] = text

@@ -17,6 +17,7 @@ from coterie.core.params import With
 from coterie.core.place import place_of
 from coterie.errors import InputError, ParameterError
 from coterie.reading.reading import Reading
+from coterie.reports.decision import Line
 
 Stamp = tuple[tuple[str, int, int], ...]
 """Files, with their sizes and when they were last changed."""
@@ -133,25 +134,6 @@ class Shown:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Weighing:
-    """One risk, before and after, against its threshold: a line of the first page of a report."""
-
-    risk: str
-    before: str
-    after: str
-    released: str
-    """The rate among what was released."""
-    control: str
-    weighed: str
-    """What of that rate is left without its control, which is what the threshold is about."""
-    threshold: str
-    verdict: str
-    above: bool
-    says: str
-    """Who succeeds, and in what."""
-
-
-@dataclass(frozen=True, kw_only=True)
 class Tried:
     """A release that was made and checked, and is nowhere but in the studio."""
 
@@ -183,12 +165,27 @@ class Attacked:
     """What attacks made of a release, and of random groups in its place."""
 
     figures: tuple[Shown, ...]
-    weighed: tuple[Weighing, ...]
+    weighed: tuple[Line, ...]
     advice: str
     """What a report would recommend, and why."""
     findings: tuple[tuple[str, tuple[str, ...]], ...]
     """Each risk's question, and what there is to say."""
     left_out: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """A decision: which release shall be written, and how."""
+
+    source: Source
+    number: int
+    """Of the release that was tried."""
+    offer: Offer
+    typed: Mapping[str, str]
+    folder: str
+    kind: str
+    about: Mapping[str, Any]
+    keep_record: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,7 +204,7 @@ class Written:
     advice: str = ""
     """What the report recommends, and why."""
     recommended: bool = False
-    weighed: tuple[Weighing, ...] = ()
+    weighed: tuple[Line, ...] = ()
     """The three lines of its first page."""
 
 

@@ -29,6 +29,7 @@ from coterie.measures.comparison import Comparison, scores_of
 from coterie.measures.inputs import INPUTS
 from coterie.reading.sniff import format_of
 from coterie.reading.source import Source as Lines
+from coterie.reports import checks_made
 from coterie.reports.views import LogView, ReleaseView, personal_data, site_searches
 from coterie.steps import parse_steps
 from coterie.studio.decisions import book_of, decide, needs_record
@@ -382,21 +383,12 @@ def verify(
         progress=lambda step, told=None: tell(STAGES.get(stage_of(step), step), share_of(told)),
         note=notes.append,
     )
-    broken, unchecked = len(verdict.broken), len(verdict.unchecked)
-    total = len(verdict.checks)
-    if broken:
-        state, words = "broken", f"{broken} of {total} checks failed. This release must not be shared."
-    elif verdict.promise_checked:
-        made = (
-            f"All {total} checks passed"
-            if not unchecked
-            else f"{total - unchecked} of {total} checks were made and passed"
-        )
-        holds = f"; the promise holds up to k = {verdict.largest_k}" if verdict.largest_k else ""
-        state, words = "kept", f"{made}{holds}."
+    if verdict.broken or verdict.promise_checked:
+        state = "broken" if verdict.broken else "kept"
+        words = checks_made(verdict.checks, verdict.largest_k)
     else:
-        state = "not checked"
-        words = f"Whether the promise holds was not checked: {unchecked} of {total} checks need more than was given."
+        state, unchecked = "not checked", f"{len(verdict.unchecked)} of {len(verdict.checks)} checks"
+        words = f"Whether the promise holds was not checked: {unchecked} need more than was given."
     return Judged(
         state=state,
         sentence=verdict.sentence,

@@ -14,6 +14,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from coterie.reports import shown
 from coterie.studio import decisions
 from coterie.studio.queue import start_process
 from coterie.synth import write_aol
@@ -42,9 +43,9 @@ def test_the_figures_that_are_signed_are_those_that_were_weighed(browser, opened
     cells = " ".join(re.sub("<[^>]*>", " ", report).split())
     for line in written.weighed:
         for number in (line.before, line.after, line.control):
-            assert number in cells, line
+            assert shown(number, "%") in cells, line
     now = {each.says: each.text for each in browser.desk.logs[opened].risk.numbers if each.says}
-    before = {line.says: line.before for line in written.weighed}
+    before = {line.attacker: shown(line.before, "%") for line in written.weighed}
     assert set(now) & set(before)
     for says in set(now) & set(before):
         assert now[says] == before[says], says
