@@ -331,20 +331,10 @@ class History:
             f"This log was released {times} before, last on {last.date[:10]} by {last.method} ({last.headline}), as "
             f"{self.path.name} lists"
         )
-        together = [self._entry(release, digest), *same_log]
-        if cost := cost_of_all([each.method for each in together], spent):
+        entry = self._entry(release, digest)
+        if cost := cost_of_all([each.method for each in (entry, *same_log)], spent):
             return f"{before}. {cost}"
-        common = set.intersection(*(each.unions_of for each in together))
-        if common & {each.groups for each in together}:  # all are unions of the groups of one of them
-            same = together[0].groups in {each.groups for each in same_log}
-            finer = together[0].behind_each_text < max(each.behind_each_text for each in same_log)
-            said = f"{SAME_GROUPS if same else UNIONS}. {FINER if finer else NOTHING_MORE}"
-            return f"{before}, and {in_words_of(release.log.shape, said)}"
-        profiles = any(promise.about == "subjects" for promise in release.promises)
-        again = together[0].groups and any(each.groups for each in same_log)
-        groups = in_words_of(release.log.shape, GROUPS_AGAIN) if again else ""
-        parts = (COST, COST_OF_PROFILES if profiles else "", groups)
-        return f"{before}. {' '.join(filter(None, parts))}"
+        return before + _side_by_side(release, entry, same_log)
 
     def add(self, release: Release, digest: str, released_sha256: str) -> None:
         """List a release that was written. The file is complete, or as it was before."""
@@ -428,6 +418,21 @@ class History:
             groups_of=tuple(release.record.run[GROUPS_OF]),
             date=datetime.now(UTC).isoformat(timespec="seconds"),
         )
+
+
+def _side_by_side(release: Release, entry: Released, former: Sequence[Released]) -> str:
+    """What a release tells beside the former ones, as the end of a sentence about these."""
+    together = [entry, *former]
+    common = set.intersection(*(each.unions_of for each in together))
+    if common & {each.groups for each in together}:  # all are unions of the groups of one of them
+        same = entry.groups in {each.groups for each in former}
+        finer = entry.behind_each_text < max(each.behind_each_text for each in former)
+        said = f"{SAME_GROUPS if same else UNIONS}. {FINER if finer else NOTHING_MORE}"
+        return f", and {in_words_of(release.log.shape, said)}"
+    profiles = any(promise.about == "subjects" for promise in release.promises)
+    again = entry.groups and any(each.groups for each in former)
+    groups = in_words_of(release.log.shape, GROUPS_AGAIN) if again else ""
+    return f". {' '.join(filter(None, (COST, COST_OF_PROFILES if profiles else '', groups)))}"
 
 
 NOT_ACCOUNTED = (

@@ -16,6 +16,7 @@ import pytest
 
 from coterie.reports import shown
 from coterie.studio import decisions
+from coterie.studio.plain import Wanted
 from coterie.studio.queue import start_process
 from coterie.synth import write_aol
 from tests.helpers.studios import commands_on, pasted, studio
@@ -92,7 +93,10 @@ def test_commands_of_a_decision_without_its_record_claim_nothing(browser, decide
     attempt, _, _ = decided
     offer = browser.desk.catalogue.offers["microaggregate"]
     source = browser.desk.logs[attempt.log].source
-    text = decisions._commands(source, offer, Path("/x"), "release.tsv", kept=False, needs=True)
+    wanted = Wanted(
+        source=source, number=1, offer=offer, typed={}, folder="/x", kind="tsv", about={}, keep_record=False
+    )
+    text = decisions._commands(wanted, Path("/x"), "release.tsv", needs=True)
     assert "coterie verify" not in text
     assert "anybody" not in text
     assert "without attacks" in text
