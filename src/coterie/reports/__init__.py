@@ -67,7 +67,7 @@ def render(
         log, releases = public(log, releases)
     sheet = decision.decide(log, releases, figures, about, edition)
     data = _markdown.report_data(log, releases, figures, sheet)
-    page = decision.Page(
+    page = _markdown.Page(
         log=log,
         releases=releases,
         figures=figures,

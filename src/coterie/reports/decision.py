@@ -216,20 +216,6 @@ FILL_IN = "________________________________"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Page:
-    """Everything that a report says; it is laid out as HTML, Markdown or JSON."""
-
-    log: LogView
-    releases: Sequence[ReleaseView]
-    figures: Figures
-    sheet: Sheet
-    date: str
-    """The day of the report, or empty; no part of `digest`."""
-    digest: str
-    """Of what the page says, whatever the day."""
-
-
-@dataclass(frozen=True, kw_only=True)
 class Weighing:
     """A release as the decision sees it."""
 
