@@ -523,12 +523,7 @@ def sheet_data(sheet: Sheet) -> dict[str, Any]:
     """The first page as values, with the five headings of the page."""
     about = sheet.about
     return {
-        "context": {
-            "name": about.name,
-            "purpose": about.purpose,
-            "recipient": about.recipient,
-            "conditions": about.conditions,
-        },
+        "context": {name: getattr(about, name) for name in ("name", "purpose", "recipient", "conditions")},
         "data": dict(sheet.facts),
         "identifiability": [
             {

@@ -73,15 +73,20 @@ def draw(drawing: Drawing, releases: Sequence[ReleaseView]) -> str:
     units = {unit for wanted in drawing.keys for unit in _units(drawing.measure, wanted, releases)}
     if measured and not units:
         raise InputError(f"{drawing.file}: no score of {drawing.measure} is called {' or '.join(drawing.keys)}.")
-    percent = bool(units) and all(unit.startswith("%") for unit in units)
     quiet = [line for line, _, _ in random]
     if drawing.against:
         axes = (_words(drawing.against), f"{drawing.measure} {_words(drawing.keys[0])}")
-        placed = [(point, k) for point, k in _against(drawing, releases) if k and point[0] == points[0][0]]
-        first = {point: f"k={k}" for point, k in placed} if len({k for _, k in placed}) > 1 else {}
+        first = _which_k(drawing, releases, points)
         texts = [(*each, first.get(each, "")) for each in (*points, *random)]
         return against(drawing.title, axes, texts, quiet, percent=_in_percent(drawing.against, releases))
+    percent = bool(units) and all(unit.startswith("%") for unit in units)
     return lines(drawing.title, drawing.over, [*points, *random], quiet, percent)
+
+
+def _which_k(drawing: Drawing, releases: Sequence[ReleaseView], points: Sequence[Point]) -> dict[Point, str]:
+    """Which k the points of the first line are of, where they are of several."""
+    placed = [(point, k) for point, k in _against(drawing, releases) if k and point[0] == points[0][0]]
+    return {point: f"k={k}" for point, k in placed} if len({k for _, k in placed}) > 1 else {}
 
 
 def _units(measure: str, wanted: str, releases: Sequence[ReleaseView]) -> Iterator[str]:

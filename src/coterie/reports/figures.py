@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -88,18 +88,24 @@ class Figures:
             by_reason.setdefault(release.left_out.get(name, ""), []).append(name.replace("_", " "))
         for reason, names in sorted(by_reason.items()):
             yield f"Not measured: {', '.join(names)}. {reason}".strip()
+        yield from self._without_rows(release, private if without_record else set())
+        yield from self.if_zero("notes", release)
+
+    def _without_rows(self, release: ReleaseView, private: Set[str]) -> Iterator[str]:
+        """What the figures lack that need the private record, those `private` for want of it, or original rows."""
+        measured = set(release.scores["name"])
         of_rows = [
             figure.title.lower()
-            for figure in expected
-            if "rows" in figure.needs and figure.measure in measured and not _score(release.scores, figure)[1]
+            for figure in self.every
+            if figure.expected and "rows" in figure.needs and figure.measure in measured
+            if not _look(release.scores, figure.measure, figure.key)[1]
         ]
-        if without_record:
+        if private:
             missing = _opening([*(name.replace("_", " ") for name in sorted(private)), *of_rows])
             hint = " Give the private run record with --record DIR." if self.with_hints else ""
             yield f"{missing} are missing: they must know who became whom.{hint}"
         elif of_rows:
             yield f"{_opening(of_rows)} exist only for methods that keep original rows."
-        yield from self.if_zero("notes", release)
 
     def headlines(self, release: ReleaseView) -> list[str]:
         """What must be said beside the promise."""
@@ -212,7 +218,7 @@ def value(release: ReleaseView, name: str, key: str) -> float | None:
 
 def number(release: ReleaseView, figure: Figure) -> float | None:
     """The number of a figure; None where it was not measured or has no value."""
-    return _score(release.scores, figure)[0]
+    return value(release, figure.measure, figure.key)
 
 
 @dataclass(frozen=True)
@@ -288,10 +294,6 @@ def _measured(log: LogView, releases: Sequence[ReleaseView], figure: Figure) -> 
     of_log = _look(log.exposure, figure.measure, figure.before)[0] is not None
     tables = [log.exposure] if of_log else [release.scores for release in releases]
     return (table for table in tables if _look(table, figure.measure, figure.before)[0] is not None)
-
-
-def _score(scores: pl.DataFrame, figure: Figure) -> tuple[float | None, str]:
-    return _look(scores, figure.measure, figure.key)
 
 
 def _look(scores: pl.DataFrame, name: str, key: str) -> tuple[float | None, str]:

@@ -401,16 +401,8 @@ class Studio:
         k = fields.whole_of(form, "k", 1, 10**9) if fields.text_of(form, "k") else None
         shown = original if log is None else log.shown
         command = commands.verify(name if paths else out, shown, promise, k, record)
-        check = self._desk.check(
-            name,
-            command,
-            None if log is None else log.id,
-            out=out,
-            original=original,
-            promise=promise,
-            k=k,
-            record=record,
-        )
+        asked = {"out": out, "original": original, "promise": promise, "k": k, "record": record}
+        check = self._desk.check(name, command, None if log is None else log.id, **asked)
         return self._to(f"/verify/{check.id}")
 
     async def _checked(self, request: Request) -> Response:

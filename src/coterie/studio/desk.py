@@ -158,7 +158,7 @@ class Desk:
         log = OpenLog(id=next(self._numbers), source=source)
         self.logs[log.id] = log
         log.job = self.queue.submit(
-            f"Opening {log.name}", "open_log", lambda it: _set(log, "opened", it), source=source
+            f"Opening {log.name}", "open_log", lambda it: setattr(log, "opened", it), source=source
         )
         return log
 
@@ -173,13 +173,13 @@ class Desk:
     def ask(self, log: OpenLog, what: str) -> None:
         """Show values of a log: `rows`, or the `names` in the first line."""
         title = "Showing the first rows" if what == "rows" else "Showing the first line"
-        log.asked = self.queue.submit(title, f"show_{what}", lambda it: _set(log, what, it), source=log.source)
+        log.asked = self.queue.submit(title, f"show_{what}", lambda it: setattr(log, what, it), source=log.source)
 
     def risk(self, log: OpenLog) -> None:
         """Find out how exposed a log is, once."""
         if log.risk_job is None or log.risk_job.state in ("failed", "stopped"):
             title = f"Risk in {log.name}"
-            log.risk_job = self.queue.submit(title, "risk", lambda it: _set(log, "risk", it), source=log.source)
+            log.risk_job = self.queue.submit(title, "risk", lambda it: setattr(log, "risk", it), source=log.source)
 
     # --- releases --------------------------------------------------------------------------------------
 
@@ -194,7 +194,7 @@ class Desk:
                 self.queue.stop(waiting.job)
         number = next(self._numbers)
         job = self.queue.submit(
-            f"Trying {method}", "attempt", lambda it: _set(self.attempts[number], "tried", it),
+            f"Trying {method}", "attempt", lambda it: setattr(self.attempts[number], "tried", it),
             source=log.source, number=number, method=method, typed=dict(typed),
         )  # fmt: skip
         self.attempts[number] = Attempt(id=number, log=log.id, method=method, typed=dict(typed), job=job)
@@ -215,7 +215,7 @@ class Desk:
         """Attack a release that was tried, once."""
         if attempt.attack is None or attempt.attack.state in ("failed", "stopped"):
             attempt.attack = self.queue.submit(
-                f"Attacking {attempt.method}", "attack", lambda it: _set(attempt, "attacked", it),
+                f"Attacking {attempt.method}", "attack", lambda it: setattr(attempt, "attacked", it),
                 source=self.logs[attempt.log].source, number=attempt.id, method=attempt.method, typed=attempt.typed,
             )  # fmt: skip
 
@@ -235,7 +235,7 @@ class Desk:
             typed=attempt.typed, folder=folder, kind=kind, about=dict(about), keep_record=keep_record,
         )  # fmt: skip
         job = self.queue.submit(
-            f"Writing {folder}", "decide", lambda it: _set(self.decisions[number], "written", it),
+            f"Writing {folder}", "decide", lambda it: setattr(self.decisions[number], "written", it),
             beside=Path(folder).parent, wanted=wanted,
         )  # fmt: skip
         self.decisions[number] = Decision(id=number, log=attempt.log, attempt=attempt.id, job=job, folder=folder)
@@ -249,7 +249,7 @@ class Desk:
         """Check a release; `asked` is what the task takes."""
         number = next(self._numbers)
         job = self.queue.submit(
-            f"Checking {name}", "verify", lambda it: _set(self.checks[number], "judged", it), **asked
+            f"Checking {name}", "verify", lambda it: setattr(self.checks[number], "judged", it), **asked
         )  # fmt: skip
         self.checks[number] = Checked(id=number, name=name, command=command, log=log, job=job)
         return self.checks[number]
@@ -290,7 +290,3 @@ def safe_name(name: str) -> str:
     """
     ending = SIDECAR if name.endswith(SIDECAR) else ""
     return _SAFE.sub("_", name.removesuffix(ending)).lstrip(".")[-_SAFE_LONGEST:] + ending
-
-
-def _set(target: object, name: str, value: object) -> None:
-    setattr(target, name, value)

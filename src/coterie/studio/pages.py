@@ -42,13 +42,9 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(count=count, duration=duration, share=share, percent=lambda number: shown(number, "%"))
+    environment.filters.update(duration=duration, share=share)
+    environment.filters.update(count=lambda number: shown(number, ""), percent=lambda number: shown(number, "%"))
     return environment
-
-
-def count(number: int | None) -> str:
-    """A whole number as reports write it."""
-    return "–" if number is None else f"{number:,}"
 
 
 def share(part: int, whole: int) -> str:
