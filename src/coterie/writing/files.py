@@ -347,7 +347,8 @@ def refuse_table(place: Place, target: Target) -> None:
     refuse_output(Path(target.sidecar), False)
     if target.record is not None:
         refuse_record(target.record, record_files(target.record), False)
-    if _is_there(place):
+    file = Path(place.address.partition(":")[2].removeprefix("//"))
+    if place.scheme == "postgresql" or file.exists():  # a file that is not there yet will be made
         with connect(place) as database:
             _refuse_existing(database, place)
 
@@ -403,21 +404,11 @@ def _refuse_existing(database: Database, place: Place) -> None:
         raise ParameterError(f"{place.label} exists, and a table is never replaced. Choose another name.")
 
 
-def _is_there(place: Place) -> bool:
-    """Whether there is a database to ask; a file that is not there yet will be made."""
-    return place.scheme == "postgresql" or Path(place.address.partition(":")[2].removeprefix("//")).exists()
-
-
 def _columns(shape: Shape) -> dict[str, Kind]:
-    return {name: _kind(shape.schema[name]) for name in shape.released}
-
-
-def _kind(dtype: pl.DataType | type[pl.DataType]) -> Kind:
-    if dtype == pl.String:
-        return "text"
-    if dtype == TIME:
-        return "time"
-    return "number" if dtype == pl.Float64 else "whole"
+    """The columns of a table of released rows, and what each of them holds."""
+    kinds: tuple[tuple[Any, Kind], ...] = ((pl.String, "text"), (TIME, "time"), (pl.Float64, "number"))
+    types = {name: shape.schema[name] for name in shape.released}
+    return {name: next((kind for each, kind in kinds if dtype == each), "whole") for name, dtype in types.items()}
 
 
 def _as_released(file: Path, shape: Shape, place: Place) -> pl.LazyFrame:
