@@ -13,7 +13,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from coterie import __version__, measures, regimes
 from coterie.core.promise import promise_nothing
@@ -30,9 +30,7 @@ from coterie.reports.figures import NONE, NOT_TOLD, RISKS, Edition, Figures, lis
 Outcome = Literal[
     "above", "not proven", "measured in part", "not measured", "no rows", "not told", "within", "does not apply"
 ]
-OUTCOMES: tuple[Outcome, ...] = (
-    "above", "not proven", "measured in part", "not measured", "no rows", "not told", "within", "does not apply"
-)  # fmt: skip
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 """The worst first. Only the last two let a release be recommended."""
 _HARMLESS: tuple[Outcome, ...] = ("within", "does not apply")
 _SPACED = str.maketrans("._", "  ")

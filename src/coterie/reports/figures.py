@@ -27,7 +27,7 @@ from coterie.core.promise import Check, to_dict
 from coterie.core.scores import ENDS, Figure, Finding, Picture, Risk, Section, score_table
 from coterie.core.shapes import QUERIES, SHAPES, Shape
 from coterie.core.wording import in_words_of
-from coterie.reports.views import LogView, ReleaseView
+from coterie.reports.views import LogView, ReleaseView, scored
 
 NONE = "–"
 EMPTY = "Nothing of this was measured."
@@ -297,11 +297,9 @@ def _measured(log: LogView, releases: Sequence[ReleaseView], figure: Figure) -> 
 
 
 def _look(scores: pl.DataFrame, name: str, key: str) -> tuple[float | None, str]:
-    rows = scores.filter((pl.col("name") == name) & (pl.col("key") == key)).select("value", "unit")
-    if rows.is_empty():
-        return None, ""
-    score, unit = rows.row(0)
-    return (None if score is None or not math.isfinite(score) else score), unit or ""
+    """A score with a value, and its unit."""
+    score, unit = scored(scores, name, key)
+    return (None if score is None or not math.isfinite(score) else score), unit
 
 
 # --- numbers as text -------------------------------------------------------------------------------

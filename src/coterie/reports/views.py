@@ -215,7 +215,7 @@ def with_baseline(view: ReleaseView, baseline: ReleaseView) -> ReleaseView:
     """A release with random groups beside it, and how many times as much it keeps as they do (`ratio`)."""
     rows: list[tuple[str, str, float | None, str, None]] = []
     for (name, key), samples in view.samples.items():
-        numbers = [_value(each, name, key) for each in (view, baseline)]
+        numbers = [scored(each.scores, name, key)[0] for each in (view, baseline)]
         if (name, key) not in baseline.samples or None in numbers:
             continue
         one, other = (float(number or 0) for number in numbers)
@@ -226,9 +226,11 @@ def with_baseline(view: ReleaseView, baseline: ReleaseView) -> ReleaseView:
     return replace(view, scores=view.scores.vstack(table), baseline=baseline)
 
 
-def _value(view: ReleaseView, name: str, key: str) -> float | None:
-    rows = view.scores.filter((pl.col("name") == name) & (pl.col("key") == key))
-    return rows["value"].item() if rows.height else None
+def scored(scores: pl.DataFrame, name: str, key: str) -> tuple[float | None, str]:
+    """A score and its unit; None where it was not measured."""
+    rows = scores.filter((pl.col("name") == name) & (pl.col("key") == key)).select("value", "unit")
+    score, unit = rows.row(0) if rows.height else (None, "")
+    return score, unit or ""
 
 
 def overview(log: Log) -> list[ScoreRow]:

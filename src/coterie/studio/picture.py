@@ -8,7 +8,7 @@ Beside: releases side by side, as points of a map and as tables.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from coterie.reports import shown
 from coterie.studio import plain
@@ -69,10 +69,7 @@ def draw(
     def down(value: float) -> float:
         return round(HEIGHT - _BOTTOM - (HEIGHT - _BOTTOM - _TOP) * min(max(value, 0.0), top_y) / top_y, 1)
 
-    placed = tuple(
-        Point(label=p.label, place=p.place, x=p.x, y=p.y, random=p.random, across=across(p.x), down=down(p.y))
-        for p in points
-    )
+    placed = tuple(replace(p, across=across(p.x), down=down(p.y)) for p in points)
     said = "; ".join(f"{p.label}: {axes[0]} {p.x:.1f}%, {axes[1]} {p.y:.1f}%" for p in points)
     return Map(
         points=placed,
