@@ -61,10 +61,8 @@ from coterie.steps import DEFAULT, PrepareStep, StepLike, spelled, steps_of
 from coterie.steps import prepare as apply_steps
 from coterie.steps._facts import facts_of
 from coterie.writing import released
-from coterie.writing.elsewhere import bring_release
-from coterie.writing.files import in_order, sha256
+from coterie.writing.files import bring_release, in_order, sha256, write_and_list
 from coterie.writing.history import USUAL, history_for, listing_in, spend_in, unlisted_in
-from coterie.writing.outputs import write_and_list
 from coterie.writing.record import is_record_of, read_record
 from coterie.writing.sidecar import Sidecar, prepare_steps, read_sidecar, reading_like, sidecar_path
 from coterie.writing.target import Target

@@ -41,11 +41,9 @@ from coterie.reading.sniff import format_of
 from coterie.reports import report_kind
 from coterie.reports.figures import findings_of, headlines
 from coterie.steps import StepLike
-from coterie.writing.elsewhere import Near, bring_release
-from coterie.writing.history import History, for_the_operator, spend
-from coterie.writing.ledger import Allowance
-from coterie.writing.outputs import Summary as Summary
-from coterie.writing.outputs import summary, write_and_list
+from coterie.writing.files import Near, bring_release, summary, write_and_list
+from coterie.writing.files import Summary as Summary
+from coterie.writing.history import Allowance, History, for_the_operator, spend
 from coterie.writing.record import read_record, record_files
 from coterie.writing.released import refuse_groups
 from coterie.writing.sidecar import reading_like, sidecar_path
@@ -142,9 +140,7 @@ def inspect_logs(
         some, people = attacks.some_people(log, seed)
         if people is not None:
             job.note(f"Attacks were tried on {people:,} {log.shape.subject_nouns} drawn at random, among themselves.")
-        scores = scores.vstack(
-            attacks.rates_before(attacks.attacked(some, seed, attacks.names(attacks.QUICK))[0])
-        )
+        scores = scores.vstack(attacks.rates_before(attacks.attacked(some, seed, attacks.names(attacks.QUICK))[0]))
     return scores_in_words_of(log.shape, scores) if for_people else scores
 
 

@@ -42,8 +42,8 @@ from coterie.promises._names import names_of
 from coterie.promises.user_k_anonymity import UserKAnonymity
 from coterie.reading.logs import read_release
 from coterie.text.words import digest_of
+from coterie.writing.canonical import _sink
 from coterie.writing.files import sha256, unnamed
-from coterie.writing.rows import _sink
 from coterie.writing.sidecar import read_sidecar
 from coterie.writing.target import kind_of
 

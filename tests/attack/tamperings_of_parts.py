@@ -17,8 +17,8 @@ import coterie
 from coterie import api
 from coterie.core.parts import Part, list_digest
 from coterie.methods.suppress_rare import SuppressRare
+from coterie.writing.canonical import _sink
 from coterie.writing.files import sha256
-from coterie.writing.rows import _sink
 from coterie.writing.target import kind_of
 from tests.attack.tamperings import SEED, Forgery, tampering, write_release
 

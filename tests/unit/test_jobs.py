@@ -1,6 +1,6 @@
 """Whole tasks on files, through Python: several k, what may be written, files that Coterie did not make.
 
-Covers: writing/outputs.py
+Covers: writing/files.py
 """
 
 import json
@@ -21,7 +21,7 @@ from coterie.methods.suppress_rare import SuppressRare
 from coterie.reading.reading import Reading
 from coterie.synth import write_aol
 from coterie.testing import queries_log
-from coterie.writing import outputs
+from coterie.writing import files
 from coterie.writing.target import Target
 from tests.helpers.tasks import how
 
@@ -103,7 +103,7 @@ def test_several_k_from_one_reading(log, tmp_path):
     assert stages == [f"{number}/10 {name}" for number, name in enumerate(("read", "learn", *each, *each), start=1)]
     assert [summary.headline for summary in summaries] == ["k = 2", "k = 5"]
     for summary in summaries:
-        assert isinstance(summary, outputs.Summary)
+        assert isinstance(summary, files.Summary)
         assert summary.rows == len(Path(summary.target).read_text().splitlines()) - 1
         assert summary.rows_read == len(log.read_text().splitlines()) - 1
         assert summary.checks > 5

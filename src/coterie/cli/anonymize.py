@@ -123,7 +123,7 @@ def _anonymize(
     from coterie.api import default_steps
     from coterie.core.plan import YARDSTICK
     from coterie.steps import parse_steps
-    from coterie.writing.ledger import Allowance
+    from coterie.writing.history import Allowance
     from coterie.writing.target import STDOUT, Target, refuse_promise
 
     if output == STDOUT and as_json:

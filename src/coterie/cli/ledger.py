@@ -11,7 +11,7 @@ from coterie.cli import options as opt
 from coterie.cli.console import console, print_scores
 
 if TYPE_CHECKING:
-    from coterie.writing.ledger import Allowance, Spent
+    from coterie.writing.history import Allowance, Spent
 
 
 @click.group(context_settings=opt.CONTEXT)
@@ -29,8 +29,7 @@ def show(log: str, history: str | None, log_name: str | None, as_json: bool, **o
     """
     from coterie.core.files import expand
     from coterie.core.scores import score_table
-    from coterie.writing.history import budget_of, spent_of
-    from coterie.writing.ledger import total
+    from coterie.writing.history import budget_of, spent_of, total
 
     files = expand([log], folders=True)
     entries, budget = spent_of(files, history, log_name, opt.reading_of(options)), budget_of(files, history, log_name)
@@ -80,8 +79,7 @@ def budget(budget: str, log: str, history: str | None, log_name: str | None) -> 
     It replaces the budget that the log had. What was spent before counts.
     """
     from coterie.core.files import expand
-    from coterie.writing.history import keep_budget, spent_of
-    from coterie.writing.ledger import Allowance
+    from coterie.writing.history import Allowance, keep_budget, spent_of
 
     files, allowance = expand([log], folders=True), Allowance.read(budget)
     keep_budget(files, allowance, history, log_name)

@@ -23,7 +23,7 @@ from coterie.errors import InputError, MissingError, ParameterError
 from coterie.kernels.cores import components
 from coterie.methods.affinity import Affinity
 from coterie.models.queries import UNIT, AffinityGraph
-from coterie.reports.network import Network, draw
+from coterie.reports.drawing import Network, draw_network
 from coterie.text.words import spell
 from coterie.writing.targets import temporary
 
@@ -233,7 +233,8 @@ def draw_component(explanation: Explanation, path: Path, show_values: bool) -> N
     picture = network(explanation.graph, at)
     texts = [names[q] if show_values else str(i) for i, q in enumerate(picture.points, 1)]
     with temporary(path.parent, path.name) as part:
-        part.write_bytes(draw(picture, texts, f"Queries affine at θ = {explanation.theta:g}", picture_kind(path)))
+        title = f"Queries affine at θ = {explanation.theta:g}"
+        part.write_bytes(draw_network(picture, texts, title, picture_kind(path)))
         part.replace(path)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import polars as pl
 
 from coterie.core.shapes import Shape
-from coterie.writing.ledger import onto_the_disk
+from coterie.writing.history import onto_the_disk
 
 _NEW = ".new"
 

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from coterie.core.declared import Declared, DeclaredFile, json_bytes, json_file
 from coterie.errors import MissingError, ParameterError
-from coterie.writing.ledger import onto_the_disk
+from coterie.writing.history import onto_the_disk
 from coterie.writing.targets import refuse_closed, refuse_existing
 
 FORMAT = 1

@@ -30,7 +30,7 @@ from coterie.methods.windowed_counts import WindowedCounts
 from coterie.promises import judge
 from coterie.promises.windowed_query_k_anonymity import WindowedQueryKAnonymity
 from coterie.writing.files import sha256, write_release
-from coterie.writing.ledger import onto_the_disk
+from coterie.writing.history import onto_the_disk
 from coterie.writing.sidecar import sidecar_path
 from coterie.writing.target import Target, kind_of, refuse_kind
 from coterie.writing.targets import temporary

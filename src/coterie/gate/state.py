@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from coterie.core.scratch import disk_is_full
 from coterie.errors import InputError, MissingError, ParameterError
-from coterie.writing.ledger import onto_the_disk
+from coterie.writing.history import onto_the_disk
 
 try:
     import fcntl

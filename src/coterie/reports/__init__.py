@@ -15,11 +15,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from coterie.core.promise import promise_nothing
+from coterie.core.promise import Check, promise_nothing
 from coterie.core.shapes import SHAPES
 from coterie.core.wording import in_words_of
 from coterie.errors import ParameterError
-from coterie.reports.figures import NONE, RISKS, Figures, shown, value
+from coterie.reports.figures import NONE, RISKS, Figures, public, shown, value
 from coterie.reports.views import LogView, ReleaseView
 
 if TYPE_CHECKING:
@@ -59,15 +59,15 @@ def render(
 
     `about` is what only people can say; `date` the day of the report, a line to fill in where it is empty.
     """
-    from coterie.reports import _markdown, decision, editions
+    from coterie.reports import _markdown, decision
 
     releases = with_own_labels(releases)
     figures = Figures.collect(SHAPES[log.shape], with_hints=edition == "internal")
     if edition == "external":
-        log, releases = editions.public(log, releases)
+        log, releases = public(log, releases)
     sheet = decision.decide(log, releases, figures, about, edition)
     data = _markdown.report_data(log, releases, figures, sheet)
-    page = decision.Page(
+    page = _markdown.Page(
         log=log,
         releases=releases,
         figures=figures,
@@ -106,23 +106,28 @@ def state(release: ReleaseView) -> State:
 def verdict(release: ReleaseView, figures: Figures) -> str:
     """The verdict in a sentence or two."""
     total = len(release.checks)
-    failed = sum(check.status == "failed" for check in release.checks)
-    skipped = sum(check.status == "not checked" for check in release.checks)
-    if failed:
-        return f"{failed} of {total} checks failed. This release must not be shared."
+    if state(release) == "broken":
+        return checks_made(release.checks)
     if promise_nothing(release.promises):
         return "Nothing is promised about the people in this release: it is a yardstick, and no protection."
     if state(release) == "not checked":
+        skipped = sum(check.status == "not checked" for check in release.checks)
         needed = f"{skipped} of {total} checks need the original log, or the run record (--record)"
         reason = needed if skipped else "no check was made of what it rests on"
         return f"Whether the promise holds was not checked: {reason}."
-    done = f"{total - skipped} of {total} checks were made and passed" if skipped else (
-        f"All {total} checks passed"
-    )  # fmt: skip
-    if notes := figures.if_zero("verdict", release):
+    return checks_made(release.checks, release.largest_k, figures.if_zero("verdict", release))
+
+
+def checks_made(checks: Sequence[Check], largest_k: int | None = None, notes: Sequence[str] = ()) -> str:
+    """How many checks were made and what came of them, where the promise is broken or kept."""
+    total, failed = len(checks), sum(check.status == "failed" for check in checks)
+    skipped = sum(check.status == "not checked" for check in checks)
+    if failed:
+        return f"{failed} of {total} checks failed. This release must not be shared."
+    done = f"{total - skipped} of {total} checks were made and passed" if skipped else f"All {total} checks passed"
+    if notes:
         return f"{done}. {' '.join(notes)}"
-    holds = f"; the promise holds up to k = {release.largest_k}" if release.largest_k else ""
-    return f"{done}{holds}."
+    return f"{done}; the promise holds up to k = {largest_k}." if largest_k else f"{done}."
 
 
 # --- releases side by side ---------------------------------------------------------------------

@@ -81,12 +81,7 @@ def curves(title: str, points: Sequence[tuple[str, int, float | None]], quiet: S
     """A share over k, one line per method: (line, k, share); those in `quiet` are grey and dashed."""
     measured = [(line, k, v) for line, k, v in points if v is not None]
     ks = sorted({k for _, k, _ in points})
-    x = alt.X(
-        "k:Q",
-        title="k",
-        scale=alt.Scale(type="log", domain=[ks[0] / 1.18, ks[-1] * 1.18], nice=False),
-        axis=alt.Axis(values=ks, grid=False, format="d", labelOverlap="greedy", domain=True),
-    )
+    x = _log_axis("k:Q", "k", ks, 1.18)
     y = alt.Y("value:Q", title=None, scale=_full_scale([v for _, _, v in measured]), axis=_percent_axis())
     lines = list(dict.fromkeys(s for s, _, _ in points))
     data = [{"line": s, "k": k, "value": v, "text": f"{v:.1f}"} for s, k, v in measured]
@@ -105,19 +100,12 @@ def lines(
     """A picture of its own, for a file: (line, x, value); those in `quiet` are grey and dashed."""
     names = list(dict.fromkeys(line for line, _, _ in points))
     xs = sorted({x for _, x, _ in points}) or [1.0]
-    x = alt.X(
-        "x:Q",
-        title=over,
-        scale=alt.Scale(type="log", domain=[xs[0] / 1.1, xs[-1] * 1.1], nice=False),
-        axis=alt.Axis(values=xs, grid=False, format="d", labelOverlap="greedy", domain=True),
-    )
+    x = _log_axis("x:Q", over, xs, 1.1)
     axis = _axis_of_shares() if percent else alt.Axis(tickCount=5, domain=False)
     y = alt.Y("value:Q", title=None, scale=alt.Scale(zero=True), axis=axis)
     base = _chart([{"line": s, "x": x, "value": v} for s, x, v in points]).encode(x=x, y=y)
     drawn = _strokes(base, names, quiet) + _marks(base, names, quiet)
-    height = _height(names) + 60
-    titled = drawn.properties(title=alt.TitleParams(title, anchor="start", fontSize=14, color=INK))
-    return _drawn(titled, _width(title, names), height, background="white")
+    return _alone(drawn, title, _width(title, names), _height(names) + 60)
 
 
 def against(
@@ -144,10 +132,9 @@ def against(
     texts = base.mark_text(align="left", dx=7, dy=7, fontSize=12, color=INK).encode(text="text:N")
     marked = _marks(base, names, quiet) + texts
     drawn = _strokes(base, names, quiet) + marked if joined else marked
-    titled = drawn.properties(title=alt.TitleParams(title, anchor="start", fontSize=14, color=INK))
     if joined:
-        return _drawn(titled, _width(title, names), _height(names) + 110, background="white")
-    return _drawn(titled, max(2 * WIDE - 100, _width(title, names)), _height(names) + 260, background="white")
+        return _alone(drawn, title, _width(title, names), _height(names) + 110)
+    return _alone(drawn, title, max(2 * WIDE - 100, _width(title, names)), _height(names) + 260)
 
 
 def trade_off(
@@ -201,8 +188,7 @@ def dots(title: str, labels: Sequence[str], columns: Mapping[str, Sequence[float
     )
     span = base.mark_line(color=LINE, strokeWidth=3).encode(detail="label:N")
     drawn = base.mark_point(filled=True, size=62, opacity=1).encode(
-        color=alt.Color("log:N", legend=None, scale=colours),
-        shape=alt.Shape("log:N", legend=None, scale=marks),
+        color=alt.Color("log:N", legend=None, scale=colours), shape=alt.Shape("log:N", legend=None, scale=marks)
     )
     says = "; ".join(
         f"{label} " + ", ".join(f"{name} {shown(shares[i], '%', 2)}" for name, shares in columns.items())
@@ -316,6 +302,13 @@ def _marks(
     return marked.encode(color=_colour(lines, quiet, every, legend=legend), shape=shape)
 
 
+def _log_axis(field: str, title: str, values: Sequence[float], room: float) -> alt.X:
+    """A logarithmic axis with a mark at each value, and some room at both ends."""
+    scale = alt.Scale(type="log", domain=[values[0] / room, values[-1] * room], nice=False)
+    axis = alt.Axis(values=values, grid=False, format="d", labelOverlap="greedy", domain=True)
+    return alt.X(field, title=title, scale=scale, axis=axis)
+
+
 def _full_scale(values: Sequence[float]) -> alt.Scale:
     """To 100 %, and beyond where shares are: a profile may have more rows than a user had."""
     return alt.Scale(domain=[0, 1.08 * max([100.0, *values])], nice=False)
@@ -347,6 +340,12 @@ def _names_axis(names: Iterable[str]) -> alt.Axis:
 def _svg(chart: Any, width: int, height: int) -> str:
     """The drawing as SVG that stands inside a page and takes its font from there."""
     return slim(_drawn(chart, width, height, background="transparent"))
+
+
+def _alone(chart: Any, title: str, width: int, height: int) -> str:
+    """The drawing as SVG of a file of its own, with its title."""
+    titled = chart.properties(title=alt.TitleParams(title, anchor="start", fontSize=14, color=INK))
+    return _drawn(titled, width, height, background="white")
 
 
 def _drawn(chart: Any, width: int, height: int, background: str) -> str:

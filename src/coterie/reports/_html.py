@@ -12,37 +12,29 @@ from markupsafe import Markup, escape
 
 from coterie import __version__
 from coterie.core.scores import Figure, Picture
-from coterie.core.shapes import QUERIES, SHAPES, VISITS, Shape
+from coterie.core.shapes import QUERIES, SHAPES, VISITS
 from coterie.core.wording import in_words_of
 from coterie.reports import (
     LIMITS,
     ORIGINAL,
     RANDOM,
-    RANDOM_READING,
     SIDE_BY_SIDE,
-    LogView,
     ReleaseView,
-    attacker,
     labels,
     merge,
     series,
-    side_by_side,
     state,
     verdict,
 )
 from coterie.reports._charts import FONT, Panel, Sign, bars, curves, dots, sign_svg, trade_off
-from coterie.reports._markdown import ATTACKS_SAY, COUNTS_SAY, check_rows, ranked, ranking
-from coterie.reports.decision import COLUMNS_SAY, FILL_IN, Page, common_axis
-from coterie.reports.editions import EDITIONS
+from coterie.reports._markdown import COUNTS_SAY, Page, ranked, ranking
+from coterie.reports.decision import COLUMNS_SAY, FILL_IN, common_axis
 from coterie.reports.figures import (
     ATTACKER_SAYS,
+    EDITIONS,
     EMPTY,
     NONE,
-    Cell,
-    Figures,
-    any_number,
     cell,
-    line,
     number,
     number_before,
     shown,
@@ -71,25 +63,13 @@ class Group:
 
 def html(page: Page) -> str:
     """The page."""
-    log, releases, figures, sheet = page.log, page.releases, page.figures, page.sheet
-    names, shape = labels(releases), SHAPES[log.shape]
+    releases, figures, sheet = page.releases, page.figures, page.sheet
     states = [state(release) for release in releases]
-    tables = {
-        title: [
-            (head, rows) for columns in side_by_side(releases) for head, rows in [_table(log, columns, some)] if rows
-        ]
-        for title, some in _sections(releases, figures)
-        if any_number(log, releases, some)
-    }
-    checked = [tuple(zip(*columns, strict=True)) for columns in side_by_side(releases, with_random=False)]
+    lines = [row for tables in page.tables.values() for _, rows in tables for _, row in rows]
     text = _template().render(
-        log=log,
+        page=page,
         sheet=sheet,
         about=sheet.about,
-        date=page.date,
-        digest=page.digest,
-        fill_in=FILL_IN,
-        columns_say=COLUMNS_SAY,
         edition_says=EDITIONS[sheet.edition],
         weighing=sheet.weighings[sheet.shown] if sheet.weighings else None,
         axis=common_axis(sheet.weighings),
@@ -97,27 +77,15 @@ def html(page: Page) -> str:
         promises=merge(releases, lambda release: [release.sentence], for_any_k=True),
         costs=merge(releases, figures.headlines),
         notes=merge(releases, lambda release: release.warnings),
-        releases=list(zip(releases, names, states, strict=True)),
+        releases=list(zip(releases, labels(releases), states, strict=True)),
         counts=[(s, states.count(s)) for s in ("kept", "not checked", "broken") if s in states],
         verdict=partial(verdict, figures=figures),
-        checks=[(some, check_rows(batch, some), _largest(batch)) for some, batch in checked],
-        tables=tables,
-        counts_say=COUNTS_SAY,
-        attacks_say=in_words_of(shape, ATTACKS_SAY),
-        attacker_says=ATTACKER_SAYS,
-        attacker=list(attacker(releases, figures)),
-        dashes=any(each.text == NONE for t in tables.values() for _, rows in t for _, r in rows for each in r[1:]),
-        empty=EMPTY,
-        compare=[group for group in (_overview(releases, figures), _over_k(shape, releases, figures)) if group],
-        bars=_groups(figures, "bars", partial(_before_and_after, log, releases)),
-        rankings=_groups(figures, "ranking", partial(_ranking, log, releases)),
-        missing=merge(releases, figures.missing),
-        random=in_words_of(shape, RANDOM_READING) if any(release.baseline for release in releases) else "",
-        kind="access log" if shape is VISITS else "search log" if shape is QUERIES else "log",
-        limits=merge(releases, lambda release: release.limits, for_any_k=True),
-        general=LIMITS,
-        version=__version__,
-        font=FONT,
+        checks=[(names, rows, _largest(some)) for names, some, rows in page.checks],
+        dashes=any(cell.text == NONE for cells in lines for cell in cells[1:]),
+        compare=[group for group in (_overview(page), _over_k(page)) if group],
+        bars=_groups(page, "bars", _before_and_after),
+        rankings=_groups(page, "ranking", _ranking),
+        kind={VISITS.name: "access log", QUERIES.name: "search log"}.get(page.log.shape, "log"),
     )
     return re.sub(r"\n\s*\n+", "\n", text)
 
@@ -131,6 +99,10 @@ def _template() -> jinja2.Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.globals.update(
+        fill_in=FILL_IN, columns_say=COLUMNS_SAY, counts_say=COUNTS_SAY, attacker_says=ATTACKER_SAYS, empty=EMPTY,
+        general=LIMITS, version=__version__, font=FONT,
+    )  # fmt: skip
     environment.filters["breakable"] = lambda text: escape(text).replace("_", Markup("_<wbr>"))
     environment.filters["drawn"] = _drawn
     environment.filters["count"] = lambda number: shown(number, "")
@@ -145,39 +117,24 @@ def _drawn(panel: Panel) -> Markup:
     return Markup(panel.svg.replace("<svg", f'<svg role="img" aria-label="{said}"', 1))  # noqa: S704
 
 
-def _sections(releases: Sequence[ReleaseView], figures: Figures) -> Iterator[tuple[str, Sequence[Figure]]]:
-    yield "privacy", figures.tabled("privacy", releases)
-    yield "attacks", figures.tabled("attacks", releases)
-    yield "utility", figures.tabled("utility", releases)
-    yield "others", figures.others(releases)
-
-
 def _largest(releases: Sequence[ReleaseView]) -> list[int | None]:
     """The largest k that holds for each release; nothing where none of them has one."""
     largest = [release.largest_k for release in releases]
     return largest if any(k is not None for k in largest) else []
 
 
-def _table(
-    log: LogView, columns: Sequence[tuple[str, ReleaseView]], figures: Sequence[Figure]
-) -> tuple[list[str], list[tuple[Figure, list[Cell]]]]:
-    """What stands above the columns, and a line for each figure of which one of them has a number."""
-    views = [view for _, view in columns]
-    return [ORIGINAL, *(name for name, _ in columns)], [(f, line(log, views, f)) for f in with_numbers(views, figures)]
-
-
 # --- groups of drawings --------------------------------------------------------------------------
 
 
-def _groups(figures: Figures, kind: str, draw: Callable[[Picture, Sequence[Figure]], Group | None]) -> list[Group]:
+def _groups(page: Page, kind: str, draw: Callable[[Page, Picture, Sequence[Figure]], Group | None]) -> list[Group]:
     """The pictures of a kind that measures ask for, and that have something to draw."""
-    drawn = (draw(picture, each) for picture, each in figures.pictures(kind).items())
+    drawn = (draw(page, picture, each) for picture, each in page.figures.pictures(kind).items())
     return [group for group in drawn if group is not None]
 
 
-def _overview(releases: Sequence[ReleaseView], figures: Figures) -> Group | None:
+def _overview(page: Page) -> Group | None:
     """What is drawn at a glance, and the first figure of privacy against the first of utility."""
-    chosen = with_numbers(releases, figures.at_a_glance())
+    releases, chosen = page.releases, with_numbers(page.releases, page.figures.at_a_glance())
     glances = [figure.glance for figure in chosen if figure.glance is not None]
     if not glances:
         return None
@@ -187,8 +144,7 @@ def _overview(releases: Sequence[ReleaseView], figures: Figures) -> Group | None
         bars(f.title, list(zip(names, [number(r, f) for r in releases], lines, strict=True)), every) for f in chosen
     ]
     readings = [glance.reading for glance in glances]
-    maps = list(_maps(releases, chosen))
-    if maps:
+    if maps := list(_maps(releases, chosen)):
         panels += maps
         readings.append("Where use is drawn against risk, the best corner is at the top left.")
     rows = tuple(
@@ -222,33 +178,32 @@ def _maps(releases: Sequence[ReleaseView], figures: Sequence[Figure]) -> Iterato
             yield trade_off(axes, points, quiet=[RANDOM], every=list(dict.fromkeys(line for line, _, _ in drawn)))
 
 
-def _over_k(shape: Shape, releases: Sequence[ReleaseView], figures: Figures) -> Group | None:
+def _over_k(page: Page) -> Group | None:
     """Curves for the methods that were run with several k."""
-    with_k = [(s, r.k, r) for s, r in zip(series(releases), releases, strict=True) if r.k is not None]
+    with_k = [(s, r.k, r) for s, r in zip(series(page.releases), page.releases, strict=True) if r.k is not None]
     several = [(s, k, r) for s, k, r in with_k if len({j for t, j, _ in with_k if t == s}) > 1]
     lines = list(dict.fromkeys(s for s, _, _ in several))
     several.sort(key=lambda item: (lines.index(item[0]), item[1]))
-    chosen = with_numbers([r for _, _, r in several], figures.over_k())
+    chosen = with_numbers([r for _, _, r in several], page.figures.over_k())
     if not chosen:
         return None
-    grouped = list(dict.fromkeys(s for s, _, r in several if r.baseline))
+    at_random = [(s, k, r.baseline) for s, k, r in several if r.baseline]
+    grouped = list(dict.fromkeys(s for s, _, _ in at_random))
     random = {s: RANDOM if len(grouped) == 1 else f"{RANDOM}, {s}" for s in grouped}
-    several += [(random[s], k, r.baseline) for s, k, r in several if r.baseline]
-    quiet = list(random.values())
+    several += [(random[s], k, baseline) for s, k, baseline in at_random]
+    hides = "A larger k hides each searcher among more people and keeps less of the log. "
     return Group(
         "What a larger k changes",
-        in_words_of(shape, "A larger k hides each searcher among more people and keeps less of the log. ")
-        + "Exposure should fall faster than what is kept.",
-        tuple(curves(f.title, [(s, k, number(r, f)) for s, k, r in several], quiet) for f in chosen),
+        in_words_of(SHAPES[page.log.shape], hides) + "Exposure should fall faster than what is kept.",
+        tuple(curves(f.title, [(s, k, number(r, f)) for s, k, r in several], [*random.values()]) for f in chosen),
         ("Method", "k", *(f.title for f in chosen)),
         tuple((s, str(k), *(str(cell(r, f)) for f in chosen)) for s, k, r in several),
     )
 
 
-def _before_and_after(
-    log: LogView, releases: Sequence[ReleaseView], picture: Picture, figures: Sequence[Figure]
-) -> Group | None:
+def _before_and_after(page: Page, picture: Picture, figures: Sequence[Figure]) -> Group | None:
     """Bars for the original and for each release."""
+    log, releases = page.log, page.releases
     chosen = [f for f in figures if with_numbers(releases, [f]) or number_before(log, (), f) is not None]
     if not chosen:
         return None
@@ -263,10 +218,9 @@ def _before_and_after(
     return Group(picture.title, picture.reading, tuple(panels), head, tuple(zip(names, *columns, strict=True)))
 
 
-def _ranking(
-    log: LogView, releases: Sequence[ReleaseView], picture: Picture, figures: Sequence[Figure]
-) -> Group | None:
+def _ranking(page: Page, picture: Picture, figures: Sequence[Figure]) -> Group | None:
     """The most frequent texts; the first few releases only."""
+    log, releases = page.log, page.releases
     panels: list[Panel] = []
     rows: list[tuple[str, ...]] = []
     head: tuple[str, ...] = ()

@@ -1,6 +1,7 @@
-"""The report as text: Markdown that reads well in a terminal, and JSON for programs.
+"""The page, and the report as text: Markdown that reads well in a terminal, and JSON for programs.
 
-The tables of checks and of frequent texts, which the HTML page shows as well, are made here too.
+What the HTML page shows as well is worked out once: the sections of a `Page`, the tables of checks and of frequent
+texts.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from itertools import chain
 from typing import Any
 
@@ -16,7 +18,7 @@ import polars as pl
 
 from coterie import __version__
 from coterie.core.promise import Check, to_dict
-from coterie.core.scores import Figure
+from coterie.core.scores import Figure, Section
 from coterie.core.shapes import SHAPES
 from coterie.core.wording import in_words_of
 from coterie.reports import (
@@ -32,12 +34,13 @@ from coterie.reports import (
     state,
     verdict,
 )
-from coterie.reports.decision import COLUMNS_SAY, FILL_IN, Page, Sheet, sheet_data
-from coterie.reports.editions import EDITIONS
+from coterie.reports.decision import COLUMNS_SAY, FILL_IN, Line, Sheet, Weighing, sheet_data
 from coterie.reports.figures import (
     ATTACKER_SAYS,
+    EDITIONS,
     EMPTY,
     NONE,
+    Cell,
     Figures,
     any_number,
     line,
@@ -45,7 +48,6 @@ from coterie.reports.figures import (
     value,
     with_numbers,
 )
-from coterie.reports.weighing import Line
 
 ATTACKS_SAY = (
     "Adversaries tried to find people in the original under other names, and in the release. What they did not find, "
@@ -58,22 +60,81 @@ _OF_QUESTIONS = (
 MARKS = {"kept": "✓", "passed": "✓", "broken": "✗", "failed": "✗"}
 
 
+Said = list[tuple[str, tuple[str, ...]]]
+"""Texts, each with the releases it is about."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """Everything that a report says; it is laid out as HTML, Markdown or JSON."""
+
+    log: LogView
+    releases: Sequence[ReleaseView]
+    figures: Figures
+    sheet: Sheet
+    date: str
+    """The day of the report, or empty; no part of `digest`."""
+    digest: str
+    """Of what the page says, whatever the day."""
+
+    @cached_property
+    def checks(self) -> list[tuple[Sequence[str], Sequence[ReleaseView], list[CheckRow]]]:
+        """The releases of each table of checks, by name and as they are, and its lines."""
+        batches = [zip(*columns, strict=True) for columns in side_by_side(self.releases, with_random=False)]
+        return [(names, some, check_rows(some, names)) for names, some in batches]
+
+    @cached_property
+    def sections(self) -> dict[str, list[Figure]]:
+        """The figures of each section, and those of measures that stand in no table."""
+        sections: tuple[Section, ...] = ("privacy", "attacks", "utility")
+        tabled: dict[str, list[Figure]] = {name: self.figures.tabled(name, self.releases) for name in sections}
+        return {**tabled, "others": self.figures.others(self.releases)}
+
+    @cached_property
+    def tables(self) -> dict[str, list[tuple[list[str], list[tuple[Figure, list[Cell]]]]]]:
+        """Of each section with numbers: what stands above the columns, and a line for each figure that is in one."""
+        having = {name: some for name, some in self.sections.items() if any_number(self.log, self.releases, some)}
+        return {name: list(self._tables_of(some)) for name, some in having.items()}
+
+    def _tables_of(self, figures: Sequence[Figure]) -> Iterator[tuple[list[str], list[tuple[Figure, list[Cell]]]]]:
+        for columns in side_by_side(self.releases):
+            views = [view for _, view in columns]
+            if rows := [(figure, line(self.log, views, figure)) for figure in with_numbers(views, figures)]:
+                yield [ORIGINAL, *(name for name, _ in columns)], rows
+
+    @cached_property
+    def missing(self) -> Said:
+        """What was not measured, and why."""
+        return merge(self.releases, self.figures.missing)
+
+    @cached_property
+    def limits(self) -> Said:
+        """What the promises do not say."""
+        return merge(self.releases, lambda release: release.limits, for_any_k=True)
+
+    @cached_property
+    def attacker(self) -> list[tuple[str, str, Said]]:
+        """What an attacker can and cannot do, by risk."""
+        return list(attacker(self.releases, self.figures))
+
+    @property
+    def attacks_say(self) -> str:
+        """What stands above the attacks."""
+        return in_words_of(SHAPES[self.log.shape], ATTACKS_SAY)
+
+    @property
+    def random(self) -> str:
+        """What random groups are; empty where there are none."""
+        there = any(release.baseline for release in self.releases)
+        return in_words_of(SHAPES[self.log.shape], RANDOM_READING) if there else ""
+
+
 def markdown(page: Page) -> str:
     """The page as Markdown."""
-    log, releases, figures = page.log, page.releases, page.figures
-    sections = (
-        _sheet(page),
-        _verdicts(releases, figures),
-        _checks(releases),
-        _privacy(log, releases, figures),
-        _attacker(releases, figures),
-        _utility(log, releases, figures),
-        _limits(releases),
-        _again(releases, page.sheet.edition),
-    )
+    sections = (_sheet, _verdicts, _checks, _privacy, _attacker, _utility, _limits, _again)
     lines = [f"# Release report, {page.sheet.edition} edition", ""]
     for section in sections:
-        lines += [*section, ""]
+        lines += [*section(page), ""]
     lines += [EDITIONS[page.sheet.edition], ""]
     lines.append(f"Made with Coterie {__version__}. SHA-256 of what it says, without its date: {page.digest}")
     return "\n".join(lines) + "\n"
@@ -103,10 +164,13 @@ def as_json(page: Page, data: dict[str, Any]) -> str:
 
 
 def _release_data(release: ReleaseView, figures: Figures, digits: int | None) -> dict[str, Any]:
+    def numbers(of: ReleaseView) -> dict[str, Any]:
+        return {"parameters": dict(of.params), "scores": _scores(of.scores, digits)}
+
     return {
+        **numbers(release),
         "label": release.label,
         "method": release.method,
-        "parameters": dict(release.params),
         "regime": {"name": release.regime, "changed": list(release.changed)} if release.regime else None,
         "promises": [{**to_dict(each), "limits": list(each.limits)} for each in release.promises],
         "verdict": state(release),
@@ -118,16 +182,7 @@ def _release_data(release: ReleaseView, figures: Figures, digits: int | None) ->
         "warnings": list(release.warnings),
         "missing": list(figures.missing(release)),
         "attacker": figures.attacker(release),
-        "scores": _scores(release.scores, digits),
-        "random_groups": None if release.baseline is None else _random_data(release.baseline, digits),
-    }
-
-
-def _random_data(baseline: ReleaseView, digits: int | None) -> dict[str, Any]:
-    return {
-        "meaning": RANDOM_READING,
-        "parameters": dict(baseline.params),
-        "scores": _scores(baseline.scores, digits),
+        "random_groups": release.baseline and {"meaning": RANDOM_READING, **numbers(release.baseline)},
     }
 
 
@@ -232,19 +287,7 @@ def _sheet(page: Page) -> Iterator[str]:
         yield "- The log is synthetic: its rows were made up and are about nobody."
     yield from ("", "### Identifiability", "")
     for weighing in sheet.weighings:
-        yield from (f"{_plain(weighing.label)}:", "")
-        rows = []
-        for asked in weighing.lines:
-            who = f"{asked.risk}: {asked.attacker} ({asked.compared})" if asked.attacker else asked.risk
-            rows.append((who, *_rates(asked), asked.verdict))
-            rows += [(f"also: {each.attacker} ({each.compared})", *_rates(each), each.verdict) for each in asked.others]
-        yield from _table(_OF_QUESTIONS, rows)
-        yield ""
-        for what, first, after in weighing.personal:
-            yield f"- {what}: {_plain(after)}" + ("" if first == NONE else f" (original: {_plain(first)})")
-        if not weighing.personal:
-            yield "- Rows that look like personal data: not counted"
-        yield ""
+        yield from _weighing(weighing)
     yield from (f"{COLUMNS_SAY} {sheet.policy_says}", "", _plain(sheet.can_and_cannot), "")
     for rule in sheet.rules:
         yield from (f"### Regime: {_plain(rule.title)}", "")
@@ -252,13 +295,33 @@ def _sheet(page: Page) -> Iterator[str]:
         yield from _known(rule.said)
         yield from (f"- Source: {_plain(f'{s.title} ({s.date}), {s.url}: {s.says}')}" for s in rule.sources)
         yield ""
+    yield from _signed(page)
+
+
+def _weighing(weighing: Weighing) -> Iterator[str]:
+    """The risks of a release, and what looks like personal data in it."""
+    yield from (f"{_plain(weighing.label)}:", "")
+    rows = []
+    for asked in weighing.lines:
+        who = f"{asked.risk}: {asked.attacker} ({asked.compared})" if asked.attacker else asked.risk
+        rows.append((who, *_rates(asked), asked.verdict))
+        rows += [(f"also: {each.attacker} ({each.compared})", *_rates(each), each.verdict) for each in asked.others]
+    yield from (*_table(_OF_QUESTIONS, rows), "")
+    for what, first, after in weighing.personal:
+        yield f"- {what}: {_plain(after)}" + ("" if first == NONE else f" (original: {_plain(first)})")
+    if not weighing.personal:
+        yield "- Rows that look like personal data: not counted"
+    yield ""
+
+
+def _signed(page: Page) -> Iterator[str]:
+    """What is recommended, and what is signed."""
+    sheet, about = page.sheet, page.sheet.about
     yield from ("### Mitigation", "")
     if sheet.weighings:
-        yield from (
-            f"**{sheet.heading}.** {_plain(sheet.advice)}",
-            "",
-            *([] if sheet.chosen is None else [f"Recommended is the file {_plain(sheet.chosen.which)}", ""]),
-        )
+        yield from (f"**{sheet.heading}.** {_plain(sheet.advice)}", "")
+    if sheet.chosen is not None:
+        yield from (f"Recommended is the file {_plain(sheet.chosen.which)}", "")
     yield from _known((("Why this k", about.reason), *((each.label, each.which) for each in sheet.weighings)))
     yield from ("", "### Governance", "")
     yield from _known((
@@ -284,106 +347,104 @@ def _known(facts: Iterable[tuple[str, str]]) -> Iterator[str]:
     return (f"- {_plain(what)}: {_plain(fact) or FILL_IN}" for what, fact in facts)
 
 
-def _verdicts(releases: Sequence[ReleaseView], figures: Figures) -> Iterator[str]:
+def _listed(said: Said) -> Iterator[str]:
+    return (f"- {_about(names)}{_plain(text)}" for text, names in said)
+
+
+def _verdicts(page: Page) -> Iterator[str]:
     yield "## What was promised, and does it hold?"
-    if not releases:
+    if not page.releases:
         yield from ("", "No release was given, so there is nothing to report.")
-    for release in releases:
+    for release in page.releases:
         yield from ("", f"### {_mark(state(release))}: {_plain(release.label)}")
-        yield from ("", _plain(release.sentence), "", _plain(verdict(release, figures)))
-        for cost in figures.headlines(release):
+        yield from ("", _plain(release.sentence), "", _plain(verdict(release, page.figures)))
+        for cost in page.figures.headlines(release):
             yield from ("", f"**Cost.** {_plain(cost)}")
         for warning in release.warnings:
             yield from ("", f"**Note.** {_plain(warning)}")
 
 
-def _checks(releases: Sequence[ReleaseView]) -> Iterator[str]:
+def _checks(page: Page) -> Iterator[str]:
     yield from ("## What was checked", "")
     yield (
         "The checks read the released rows again and, where a promise cannot be seen in them "
         f"alone, the original log. Those marked * carry the promise; the others are housekeeping. {COUNTS_SAY}"
     )
     yield ""
-    for columns in side_by_side(releases, with_random=False):
-        names, some = zip(*columns, strict=True)
+    for names, some, checks in page.checks:
         rows = [
             (
                 row.name + (" *" if row.carries_promise else ""),
                 *(f"{_mark(status)} {count}".strip() for status, count in row.results),
                 "yes" if row.needs_original else "no",
             )
-            for row in check_rows(some, names)
+            for row in checks
         ]
         if any(release.largest_k is not None for release in some):
             rows.append(("largest k that holds", *(shown(r.largest_k, "") for r in some), ""))
         yield from (*_table(("Check", *names, "Original needed"), rows, numbers=False), "")
     yield from ("What was found:", "")
-    for row in check_rows(releases, labels(releases)):
+    for row in check_rows(page.releases, labels(page.releases)):
         yield from (f"- {row.name}: {_about(names)}{_plain(text)}" for text, names in row.found)
 
 
-def _privacy(log: LogView, releases: Sequence[ReleaseView], figures: Figures) -> Iterator[str]:
+def _privacy(page: Page) -> Iterator[str]:
     yield from ("## How private is it?", "")
-    for text, names in merge(releases, figures.missing):
+    for text, names in page.missing:
         yield from (f"**Missing.** {_about(names)}{_plain(text)}", "")
-    if any(release.baseline for release in releases):
-        yield from (in_words_of(SHAPES[log.shape], RANDOM_READING), "")
-    yield from _table_of_figures(log, releases, figures.tabled("privacy", releases))
-    yield from ("", "### Attacks", "", in_words_of(SHAPES[log.shape], ATTACKS_SAY), "")
-    yield from _table_of_figures(log, releases, figures.tabled("attacks", releases))
+    if page.random:
+        yield from (page.random, "")
+    yield from _table_of_figures(page, "privacy")
+    yield from ("", "### Attacks", "", page.attacks_say, "")
+    yield from _table_of_figures(page, "attacks")
 
 
-def _attacker(releases: Sequence[ReleaseView], figures: Figures) -> Iterator[str]:
+def _attacker(page: Page) -> Iterator[str]:
     yield from ("## What an attacker can and cannot do", "", ATTACKER_SAYS)
-    for risk, question, said in attacker(releases, figures):
-        yield from ("", f"### {risk.capitalize()}: {question}", "")
-        yield from (f"- {_about(names)}{_plain(text)}" for text, names in said)
+    for risk, question, said in page.attacker:
+        yield from ("", f"### {risk.capitalize()}: {question}", "", *_listed(said))
 
 
-def _utility(log: LogView, releases: Sequence[ReleaseView], figures: Figures) -> Iterator[str]:
+def _utility(page: Page) -> Iterator[str]:
     yield from ("## How useful is it?", "")
-    yield from _table_of_figures(log, releases, figures.tabled("utility", releases))
-    for figure in (each for drawn in figures.pictures("ranking").values() for each in drawn):
-        labels, columns = ranking(log, releases, figure)
+    yield from _table_of_figures(page, "utility")
+    for figure in (each for drawn in page.figures.pictures("ranking").values() for each in drawn):
+        labels, columns = ranking(page.log, page.releases, figure)
         if labels:
             yield from ("", f"### {figure.picture_title or figure.title}, share before and after", "")
             shares = [[shown(share, "%", 2) for share in column] for column in columns.values()]
             rows = list(zip(labels, *shares, strict=True))
-            yield from _table((ranked(figure, log).capitalize(), *columns), rows)
-    if rest := figures.others(releases):
+            yield from _table((ranked(figure, page.log).capitalize(), *columns), rows)
+    if page.sections["others"]:
         yield from ("", "### Other measures", "")
-        yield from _table_of_figures(log, releases, rest)
+        yield from _table_of_figures(page, "others")
 
 
-def _table_of_figures(log: LogView, releases: Sequence[ReleaseView], figures: Sequence[Figure]) -> Iterator[str]:
-    if not any_number(log, releases, figures):
+def _table_of_figures(page: Page, section: str) -> Iterator[str]:
+    if section not in page.tables:
         yield EMPTY
         return
-    figures = with_numbers(releases, figures)
-    for columns in side_by_side(releases):
-        views = [view for _, view in columns]
-        rows = [(f.title, *map(str, line(log, views, f))) for f in with_numbers(views, figures)]
-        if rows:
-            yield from (*_table(("Figure", ORIGINAL, *(name for name, _ in columns)), rows), "")
+    for names, rows in page.tables[section]:
+        yield from (*_table(("Figure", *names), [(figure.title, *map(str, cells)) for figure, cells in rows]), "")
+    figures = with_numbers(page.releases, page.sections[section])
     yield from (f"- {figure.title}: {figure.reading}" for figure in figures if figure.reading)
 
 
-def _limits(releases: Sequence[ReleaseView]) -> Iterator[str]:
-    yield from ("## What this does not protect", "")
-    for text, names in merge(releases, lambda release: release.limits, for_any_k=True):
-        yield f"- {_about(names)}{_plain(text)}"
-    yield from (f"- {text}" for text in LIMITS)
+def _limits(page: Page) -> Iterator[str]:
+    yield from ("## What this does not protect", "", *_listed(page.limits), *(f"- {text}" for text in LIMITS))
 
 
-def _again(releases: Sequence[ReleaseView], edition: str) -> Iterator[str]:
+def _again(page: Page) -> Iterator[str]:
+    internal = page.sheet.edition == "internal"
     yield from ("## Parameters, and how to check again", "")
-    rows = [(r.label, r.method, ", ".join(f"{key} = {entry}" for key, entry in r.params.items())) for r in releases]
+    set_to = [", ".join(f"{key} = {entry}" for key, entry in each.params.items()) for each in page.releases]
+    rows = [(each.label, each.method, said) for each, said in zip(page.releases, set_to, strict=True)]
     yield from _table(("Release", "Method", "Parameters"), rows, numbers=False)
-    yield from ("", "    coterie verify FILE" + (" --original LOG --record DIR" if edition == "internal" else ""), "")
+    yield from ("", "    coterie verify FILE" + (" --original LOG --record DIR" if internal else ""), "")
     alone = "without the original log that is as far as it gets, and it says whether the file is the one of this page"
     yield (
         "It exits with 0 when the promise holds, with 1 when it is broken and with 3 when it could not be checked with "
-        f"what was given{'' if edition == 'internal' else f': {alone}'}."
+        f"what was given{'' if internal else f': {alone}'}."
     )
 
 

@@ -51,10 +51,7 @@ POLICIES: Mapping[str, Policy] = {
         source="Threshold: 1 in 11, that of the European Medicines Agency and of Health Canada for the public release "
         "of clinical data.",
     ),
-    "internal": Policy(
-        threshold=100 / 3,
-        source="Threshold: 1 in 3, the loosest cell size in use.",
-    ),
+    "internal": Policy(threshold=100 / 3, source="Threshold: 1 in 3, the loosest cell size in use."),
 }
 NO_CONFORMITY = (
     "Those who set it limit the rate itself; here it limits what is left of the rate without its control. Staying "

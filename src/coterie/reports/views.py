@@ -79,7 +79,7 @@ class ReleaseView:
     baseline: ReleaseView | None = field(default=None, repr=False)
     """The same method with random groups, for methods that group users."""
     withheld: bool = False
-    """Whether what was measured is not told, because the page goes to others (reports/editions.py)."""
+    """Whether what was measured is not told, because the page goes to others (reports/figures.py)."""
     left_out: Mapping[str, str] = field(default_factory=dict)
     """Measures that have no meaning for this release, and why."""
     samples: Mapping[tuple[str, str], Sequence[float]] = field(default_factory=dict, repr=False)
@@ -214,7 +214,7 @@ def with_baseline(view: ReleaseView, baseline: ReleaseView) -> ReleaseView:
     """A release with random groups beside it, and how many times as much it keeps as they do (`ratio`)."""
     rows: list[tuple[str, str, float | None, str, None]] = []
     for (name, key), samples in view.samples.items():
-        numbers = [_value(each, name, key) for each in (view, baseline)]
+        numbers = [scored(each.scores, name, key)[0] for each in (view, baseline)]
         if (name, key) not in baseline.samples or None in numbers:
             continue
         one, other = (float(number or 0) for number in numbers)
@@ -225,9 +225,11 @@ def with_baseline(view: ReleaseView, baseline: ReleaseView) -> ReleaseView:
     return replace(view, scores=view.scores.vstack(table), baseline=baseline)
 
 
-def _value(view: ReleaseView, name: str, key: str) -> float | None:
-    rows = view.scores.filter((pl.col("name") == name) & (pl.col("key") == key))
-    return rows["value"].item() if rows.height else None
+def scored(scores: pl.DataFrame, name: str, key: str) -> tuple[float | None, str]:
+    """A score and its unit; None where it was not measured."""
+    rows = scores.filter((pl.col("name") == name) & (pl.col("key") == key)).select("value", "unit")
+    score, unit = rows.row(0) if rows.height else (None, "")
+    return score, unit or ""
 
 
 def overview(log: Log) -> list[ScoreRow]:

@@ -13,7 +13,7 @@ import hmac
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from starlette.applications import Starlette
 from starlette.background import BackgroundTask
@@ -29,17 +29,32 @@ from coterie.core.columns import columns_as_text
 from coterie.core.scratch import disk_is_full
 from coterie.errors import CoterieError
 from coterie.reports.about import POLICIES
-from coterie.studio import commands, forms, pages, picture, plain
+from coterie.studio import commands, fields, pages, picture, plain
 from coterie.studio.desk import COMPARED, Attempt, Desk, OpenLog
-from coterie.studio.forms import BadFormError
+from coterie.studio.fields import BadFormError
 from coterie.studio.guard import DOCUMENT_POLICY, TooMuchError
 from coterie.studio.picture import draw
-from coterie.studio.queue import Job
-from coterie.studio.sources import whole_path
+from coterie.studio.plain import whole_path
 
 MOST_SYNTHETIC = 100_000
 MOST_FILES = 50
 """Files that can be dropped at once."""
+_REFUSALS = {
+    403: "This form is not from a page of this studio, or the studio was started anew. Reload the page.",
+    404: "There is nothing at this address. The studio keeps nothing once it was closed.",
+    400: f"That could not be read. At most {MOST_FILES} files can be dropped at once; else name them.",
+}
+_TOO_LARGE = "That is larger than the studio takes, so nothing was kept. Go back, and type where the file is instead."
+_NO_ROOM = "The disk is full, so nothing was kept. Make room and try again, or type where the file is instead."
+T = TypeVar("T")
+
+
+def _named(request: Request, name: str, get: Callable[[int], T | None]) -> T:
+    """What the number in an address stands for."""
+    found = get(request.path_params[name])
+    if found is None:
+        raise HTTPException(404)
+    return found
 
 
 class Studio:
@@ -77,15 +92,8 @@ class Studio:
             Route("/close", self._end, methods=post),
             Route("/static/{name}", self._static, methods=get),
         ]
-        handlers: dict[Any, Any] = {
-            HTTPException: self._http_error,
-            BadFormError: self._bad_form,
-            CoterieError: self._bad_form,
-            OSError: self._system,
-            TooMuchError: self._too_much,
-            Exception: self._ours,
-        }
-        return Starlette(routes=routes, exception_handlers=handlers)
+        errors = (HTTPException, BadFormError, CoterieError, OSError, TooMuchError, Exception)
+        return Starlette(routes=routes, exception_handlers=dict.fromkeys(errors, self._refused))
 
     # --- parts -----------------------------------------------------------------------------------------
 
@@ -126,48 +134,29 @@ class Studio:
             await form.close()
 
     def _log_of(self, request: Request) -> OpenLog:
-        log = self._desk.logs.get(request.path_params["log"])
-        if log is None:
-            raise HTTPException(404)
-        return log
-
-    def _attempt_of(self, request: Request) -> Attempt:
-        attempt = self._desk.attempts.get(request.path_params["attempt"])
-        if attempt is None:
-            raise HTTPException(404)
-        return attempt
+        return _named(request, "log", self._desk.logs.get)
 
     def _asked_for(self, request: Request, log: OpenLog) -> Attempt | None:
         """The release of this log that an address names; None where it names none, or one of another log."""
-        attempt = self._desk.attempts.get(forms.number_in(request.query_params.get("try")))
+        attempt = self._desk.attempts.get(fields.number_in(request.query_params.get("try")))
         return attempt if attempt is not None and attempt.log == log.id else None
 
-    async def _http_error(self, request: Request, error: Exception) -> Response:  # noqa: ARG002 (Starlette's signature)
-        status = error.status_code if isinstance(error, HTTPException) else 500
-        says = {
-            403: "This form is not from a page of this studio, or the studio was started anew. Reload the page.",
-            404: "There is nothing at this address. The studio keeps nothing once it was closed.",
-            400: f"That could not be read. At most {MOST_FILES} files can be dropped at once; else name them.",
-        }.get(status, "This address does not work that way.")
-        return self._page("message", "", status=status, heading="That did not work", says=says)
-
-    async def _bad_form(self, request: Request, error: Exception) -> Response:  # noqa: ARG002 (the same)
-        return self._page("message", "", status=400, heading="Something is missing", says=str(error))
-
-    async def _too_much(self, request: Request, error: Exception) -> Response:  # noqa: ARG002 (the same)
-        says = "That is larger than the studio takes, so nothing was kept. Go back, and type where the file is instead."
-        return self._page("message", "", status=413, heading="Too large", says=says)
-
-    async def _system(self, request: Request, error: Exception) -> Response:
-        if not disk_is_full(error):
-            return await self._ours(request, error)
-        says = "The disk is full, so nothing was kept. Make room and try again, or type where the file is instead."
-        return self._page("message", "", status=507, heading="No room", says=says)
-
-    async def _ours(self, request: Request, error: Exception) -> Response:  # noqa: ARG002 (the same)
-        # Whatever it is: its message may hold what was typed, and is neither shown nor logged.
-        says = f"This is a mistake of Coterie ({type(error).__name__}). Nothing was written."
-        return self._page("message", "", status=500, heading="Something went wrong", says=says)
+    async def _refused(self, request: Request, error: Exception) -> Response:  # noqa: ARG002 (Starlette's signature)
+        """What is said of an error in place of a page."""
+        match error:
+            case HTTPException():
+                status, heading = error.status_code, "That did not work"
+                says = _REFUSALS.get(status, "This address does not work that way.")
+            case BadFormError() | CoterieError():
+                status, heading, says = 400, "Something is missing", str(error)
+            case TooMuchError():
+                status, heading, says = 413, "Too large", _TOO_LARGE
+            case OSError() if disk_is_full(error):
+                status, heading, says = 507, "No room", _NO_ROOM
+            case _:  # its message may hold what was typed, and is neither shown nor logged
+                status, heading = 500, "Something went wrong"
+                says = f"This is a mistake of Coterie ({type(error).__name__}). Nothing was written."
+        return self._page("message", "", status=status, heading=heading, says=says)
 
     async def _static(self, request: Request) -> Response:
         name = request.path_params["name"]
@@ -192,10 +181,10 @@ class Studio:
         form = await self._form(request)
         match form.get("how"):
             case "name":
-                source = self._named(form)
+                source = self._by_name(form)
             case "synthetic":
-                users = forms.whole_of(form, "users", 2, MOST_SYNTHETIC)
-                kind = forms.text_of(form, "kind")
+                users = fields.whole_of(form, "users", 2, MOST_SYNTHETIC)
+                kind = fields.text_of(form, "kind")
                 if kind and (self._desk.catalogue is None or kind not in self._desk.catalogue.synthetic):
                     raise BadFormError("There is no such kind of made-up log.")
                 source = plain.Source(paths=(f"synth:users={users},seed=7{f',kind={kind}' if kind else ''}",))
@@ -205,19 +194,19 @@ class Studio:
                 raise BadFormError("Name a file, drop one, or take the made-up log.")
         return self._to(f"/log/{self._desk.open(source).id}")
 
-    def _named(self, form: FormData) -> plain.Source:
-        path = forms.text_of(form, "path")
+    def _by_name(self, form: FormData) -> plain.Source:
+        path = fields.text_of(form, "path")
         if not path:
             raise BadFormError("Type where the log is: the path of a file, or a pattern such as logs/*.gz")
         if path == "-":
             raise BadFormError("A log cannot be typed here. Name a file.")
-        return plain.Source(paths=(whole_path(path),), reading=forms.reading_of(form))
+        return plain.Source(paths=(whole_path(path),), reading=fields.reading_of(form))
 
     async def _dropped(self, form: FormData) -> plain.Source:
         paths, names = await self._files(form)
         if not paths:
             raise BadFormError("No file came. Choose one, or drop it on the page.")
-        return plain.Source(paths=tuple(paths), shown=tuple(names), kept=False, reading=forms.reading_of(form))
+        return plain.Source(paths=tuple(paths), shown=tuple(names), kept=False, reading=fields.reading_of(form))
 
     async def _log(self, request: Request) -> Response:
         log, desk = self._log_of(request), self._desk
@@ -226,19 +215,19 @@ class Studio:
         return self._page(
             "log", "open", log, formats=registry.names("formats"), steps_there=registry.names("steps"),
             command=commands.inspect(log.shown), columns=columns_as_text(log.shown.reading.columns),
-            known=known or forms.SEARCHES, names=names,
+            known=known or fields.SEARCHES, names=names,
         )  # fmt: skip
 
     async def _again(self, request: Request) -> Response:
         form, log = await self._form(request), self._log_of(request)
-        reading = forms.reading_of(form)
+        reading = fields.reading_of(form)
         if log.hides and not reading.columns:  # the page does not name them
             reading = replace(reading, columns=log.source.reading.columns)
-        return self._to(f"/log/{self._desk.again(log, reading, forms.text_of(form, 'prepare') or 'default').id}")
+        return self._to(f"/log/{self._desk.again(log, reading, fields.text_of(form, 'prepare') or 'default').id}")
 
     async def _show(self, request: Request) -> Response:
         form, log = await self._form(request), self._log_of(request)
-        self._desk.ask(log, "names" if forms.text_of(form, "what") == "names" else "rows")
+        self._desk.ask(log, "names" if fields.text_of(form, "what") == "names" else "rows")
         return self._to(f"/log/{log.id}")
 
     async def _hide(self, request: Request) -> Response:
@@ -276,7 +265,7 @@ class Studio:
         typed = dict(attempt.typed) if attempt is not None else {}
         number = "" if attempt is None else f".{attempt.id}"
         out, record = f"safe{number}.tsv", f"record{number}"
-        values = typed or ({} if offer is None else {"k": forms.k_of(offer)})
+        values = typed or ({} if offer is None else {"k": fields.k_of(offer)})
         command = "" if offer is None else commands.anonymize(log.shown, offer, values, out, record)
         return self._page(
             "choose", "choose", log, groups=groups, offers=catalogue.offers, offer=offer, typed=typed, attempt=attempt,
@@ -287,17 +276,17 @@ class Studio:
     async def _try(self, request: Request) -> Response:
         form, log = await self._form(request), self._log_of(request)
         catalogue = self._desk.catalogue
-        offer = None if catalogue is None else catalogue.offers.get(forms.text_of(form, "method"))
+        offer = None if catalogue is None else catalogue.offers.get(fields.text_of(form, "method"))
         if offer is None or log.opened is None:
             raise BadFormError("Open a log and choose a method first.")
         if log.opened.shape not in offer.accepts or not offer.promises:
             raise BadFormError("This method is not for a log like this one. Choose another.")
-        attempt = self._desk.attempt(log, offer.name, forms.parameters_of(form, offer))
+        attempt = self._desk.attempt(log, offer.name, fields.parameters_of(form, offer))
         return self._to(f"/log/{log.id}/choose?try={attempt.id}#result")
 
     async def _attack(self, request: Request) -> Response:
         await self._form(request)
-        attempt = self._attempt_of(request)
+        attempt = _named(request, "attempt", self._desk.attempts.get)
         if attempt.tried is None:
             raise BadFormError("There is no release to attack yet.")
         self._desk.attack(attempt)
@@ -308,12 +297,12 @@ class Studio:
     async def _compare(self, request: Request) -> Response:
         log, said = self._log_of(request), request.query_params
         tried = self._desk.tried(log)
-        chosen = [forms.number_in(each) for each in said.getlist("t")]
+        chosen = [fields.number_in(each) for each in said.getlist("t")]
         picked = [each for each in reversed(tried) if each.id in chosen] or list(reversed(tried[:COMPARED]))
         side = picked[:COMPARED]
         risks, uses = picture.axes(side, ("attacks", "privacy")), picture.axes(side, ("utility",))
         x, y = picture.picked_axis(risks, said.get("x")), picture.picked_axis(uses[::-1], said.get("y"))
-        most, least = forms.percent_in(said.get("most")), forms.percent_in(said.get("least"))
+        most, least = fields.percent_in(said.get("most")), fields.percent_in(said.get("least"))
         if "most" not in said and x is not None and x.section == "attacks":
             most = round(POLICIES["default"].threshold, 2)
         points = [] if x is None or y is None else picture.points(side, x.id, y.id)
@@ -354,30 +343,28 @@ class Studio:
         )  # fmt: skip
 
     async def _decide(self, request: Request) -> Response:
-        form, attempt = await self._form(request), self._attempt_of(request)
+        form, attempt = await self._form(request), _named(request, "attempt", self._desk.attempts.get)
         if attempt.tried is None or self._desk.catalogue is None:
             raise BadFormError("There is no release to decide about yet.")
-        kind = forms.text_of(form, "kind")
+        kind = fields.text_of(form, "kind")
         if kind not in self._desk.catalogue.kinds:
             raise BadFormError(f"A release is written as {', '.join(self._desk.catalogue.kinds)}.")
-        about: dict[str, Any] = {name: forms.text_of(form, name) for name, _ in self._desk.catalogue.questions}
-        about["thresholds"] = forms.thresholds_of(form, self._desk.catalogue.thresholds)
-        folder = forms.text_of(form, "folder")
+        about: dict[str, Any] = {name: fields.text_of(form, name) for name, _ in self._desk.catalogue.questions}
+        about["thresholds"] = fields.thresholds_of(form, self._desk.catalogue.thresholds)
+        folder = fields.text_of(form, "folder")
         if not folder:
             raise BadFormError("Say where to write: the name of a new folder.")
-        decision = self._desk.decide(attempt, folder, kind, about, keep_record=forms.text_of(form, "record") == "on")
+        decision = self._desk.decide(attempt, folder, kind, about, keep_record=fields.text_of(form, "record") == "on")
         return self._to(f"/decision/{decision.id}")
 
     async def _decision(self, request: Request) -> Response:
-        decision = self._desk.decisions.get(request.path_params["decision"])
-        if decision is None:
-            raise HTTPException(404)
+        decision = _named(request, "decision", self._desk.decisions.get)
         return self._page("decision", "decide", self._desk.logs[decision.log], decision=decision)
 
     async def _report(self, request: Request) -> Response:
         """The report as it was written, in a sandbox: it has a style of its own and no way back to us."""
-        decision = self._desk.decisions.get(request.path_params["decision"])
-        if decision is None or decision.written is None:
+        decision = _named(request, "decision", self._desk.decisions.get)
+        if decision.written is None:
             raise HTTPException(404)
         try:
             text = await run_in_threadpool(Path(decision.written.report).read_text, encoding="utf-8")
@@ -388,7 +375,7 @@ class Studio:
     # --- verify ----------------------------------------------------------------------------------------
 
     async def _verify_page(self, request: Request) -> Response:
-        log = self._desk.logs.get(forms.number_in(request.query_params.get("log")))
+        log = self._desk.logs.get(fields.number_in(request.query_params.get("log")))
         return self._page(
             "verify", "verify", log, logs=[each for each in self._desk.logs.values() if each.opened is not None],
             promises=registry.names("promises"), checks=list(reversed(self._desk.checks.values())), check=None,
@@ -397,52 +384,36 @@ class Studio:
     async def _verify(self, request: Request) -> Response:
         form = await self._form(request)
         paths, names = await self._files(form)
-        out = forms.text_of(form, "out")
+        out = fields.text_of(form, "out")
         if paths:
-            out, name = forms.release_among(paths, names)
+            out, name = fields.release_among(paths, names)
         elif out:
             out = whole_path(out)
             name = out.rpartition("/")[2]
         else:
             raise BadFormError("Drop a release and its sidecar, or type where it is.")
-        log = self._desk.logs.get(forms.number_in(forms.text_of(form, "original")))
+        log = self._desk.logs.get(fields.number_in(fields.text_of(form, "original")))
         original = None if log is None else log.source
-        if original is None and (path := forms.text_of(form, "original_path")):
+        if original is None and (path := fields.text_of(form, "original_path")):
             original = plain.Source(paths=(whole_path(path),))
-        promise, record = forms.text_of(form, "promise"), forms.text_of(form, "record")
+        promise, record = fields.text_of(form, "promise"), fields.text_of(form, "record")
         record = whole_path(record) if record else ""
-        k = forms.whole_of(form, "k", 1, 10**9) if forms.text_of(form, "k") else None
+        k = fields.whole_of(form, "k", 1, 10**9) if fields.text_of(form, "k") else None
         shown = original if log is None else log.shown
         command = commands.verify(name if paths else out, shown, promise, k, record)
-        check = self._desk.check(
-            name,
-            command,
-            None if log is None else log.id,
-            out=out,
-            original=original,
-            promise=promise,
-            k=k,
-            record=record,
-        )
+        asked = {"out": out, "original": original, "promise": promise, "k": k, "record": record}
+        check = self._desk.check(name, command, None if log is None else log.id, **asked)
         return self._to(f"/verify/{check.id}")
 
     async def _checked(self, request: Request) -> Response:
-        check = self._desk.checks.get(request.path_params["check"])
-        if check is None:
-            raise HTTPException(404)
+        check = _named(request, "check", self._desk.checks.get)
         log = None if check.log is None else self._desk.logs.get(check.log)
         return self._page("verdict", "verify", log, check=check)
 
     # --- jobs ------------------------------------------------------------------------------------------
 
-    def _job_of(self, request: Request) -> Job:
-        job = self._desk.queue.get(request.path_params["job"])
-        if job is None:
-            raise HTTPException(404)
-        return job
-
     async def _job(self, request: Request) -> Response:
-        job = self._job_of(request)
+        job = _named(request, "job", self._desk.queue.get)
         says = {
             "state": job.state,
             "stage": job.stage,
@@ -455,9 +426,9 @@ class Studio:
 
     async def _stop(self, request: Request) -> Response:
         form = await self._form(request)
-        job = self._job_of(request)
+        job = _named(request, "job", self._desk.queue.get)
         await run_in_threadpool(self._desk.queue.stop, job)
-        back = forms.text_of(form, "back")
+        back = fields.text_of(form, "back")
         return self._to(back if back.startswith("/") and not back.startswith("//") else "/")
 
     async def _end(self, request: Request) -> Response:

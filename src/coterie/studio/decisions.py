@@ -31,8 +31,7 @@ from coterie.reports.about import read_about
 from coterie.reports.decision import Sheet
 from coterie.studio import commands
 from coterie.studio.figures import lines_of
-from coterie.studio.plain import Offer, Source, Written
-from coterie.studio.sources import MADE_UP
+from coterie.studio.plain import MADE_UP, Source, Wanted, Written
 from coterie.writing.history import History, for_the_operator
 from coterie.writing.record import warned
 from coterie.writing.targets import refuse_closed
@@ -46,40 +45,29 @@ RELEASE, REPORT, PAPER, ABOUT, SETTINGS, COMMANDS, RECORD = (
 Paper = Literal["printed", "no browser", "failed"]
 
 
-def decide(
-    bench: Bench,
-    tell: Callable[..., None],
-    source: Source,
-    number: int,
-    offer: Offer,
-    typed: Mapping[str, str],
-    folder: str,
-    kind: str,
-    about: Mapping[str, Any],
-    keep_record: bool,
-) -> Written:
+def decide(bench: Bench, tell: Callable[..., None], wanted: Wanted) -> Written:
     """Write everything that a decision needs into a new folder."""
-    place = new_folder(folder)
+    place, source, keep_record = new_folder(wanted.folder), wanted.source, wanted.keep_record
     _, log = bench.read(source, tell)
     tell(_SAID["verify"], 0.02)
-    release = _checked_again(bench, number, log)
+    release = _checked_again(bench, wanted.number, log)
     book = book_of(source, needed=False)
     hidden = Scratch(beside=place.parent)
     try:
         made = hidden.path / "decision"
         made.mkdir()
-        out, record = made / f"{RELEASE}.{kind}", (made if keep_record else hidden.path) / RECORD
+        out, record = made / f"{RELEASE}.{wanted.kind}", (made if keep_record else hidden.path) / RECORD
         tell(_SAID["write"], 0.1)
         warning = "" if book is None else book.warning(release, log.digest)
         digest = api.write(warned(release, warning), out, record=record)
         notes = [*release.warnings, *filter(None, [warning]), *for_the_operator(release)]
-        (made / ABOUT).write_text(_about(about), encoding="utf-8")
+        (made / ABOUT).write_text(_about(wanted.about), encoding="utf-8")
         sheet = _report(source, made, out, record, tell, notes)
         tell("Printing the report", 0.95)
         paper = printed(made / REPORT, made / PAPER)
-        (made / SETTINGS).write_text(commands.settings(source, offer, typed), encoding="utf-8")
+        (made / SETTINGS).write_text(commands.settings(source, wanted.offer, wanted.typed), encoding="utf-8")
         needs = needs_record(release)
-        (made / COMMANDS).write_text(_commands(source, offer, place, out.name, keep_record, needs), encoding="utf-8")
+        (made / COMMANDS).write_text(_commands(wanted, place, out.name, needs), encoding="utf-8")
         made.rename(place)
         if book is not None:
             book.add(release, log.digest, digest)
@@ -236,8 +224,9 @@ def _files(out: str, recommended: bool, paper: bool, keep_record: bool, needs: b
     ]
 
 
-def _commands(source: Source, offer: Offer, place: Path, out: str, kept: bool, needs: bool) -> str:
+def _commands(wanted: Wanted, place: Path, out: str, needs: bool) -> str:
     """What to type for the same, from the top: all of it works in a shell as it stands."""
+    source, offer, kept = wanted.source, wanted.offer, wanted.keep_record
     again, record = f"again.{out.partition('.')[2]}", RECORD if kept else ""
     dropped = [] if source.kept else ["# The log was dropped into the studio: type where your own copy is.", ""]
     checked = "# Check the release again, as anybody can who has the log:"

@@ -17,8 +17,8 @@ from typing import IO, Any
 from coterie.core.place import place_of
 from coterie.reading.reading import Reading
 from coterie.studio import plain
+from coterie.studio.plain import MADE_UP, stamp_of, whole_path
 from coterie.studio.queue import Job, Queue
-from coterie.studio.sources import MADE_UP, stamp_of, whole_path
 
 COMPARED = 4
 """Releases that stand side by side at most."""
@@ -158,7 +158,7 @@ class Desk:
         log = OpenLog(id=next(self._numbers), source=source)
         self.logs[log.id] = log
         log.job = self.queue.submit(
-            f"Opening {log.name}", "open_log", lambda it: _set(log, "opened", it), source=source
+            f"Opening {log.name}", "open_log", lambda it: setattr(log, "opened", it), source=source
         )
         return log
 
@@ -173,13 +173,13 @@ class Desk:
     def ask(self, log: OpenLog, what: str) -> None:
         """Show values of a log: `rows`, or the `names` in the first line."""
         title = "Showing the first rows" if what == "rows" else "Showing the first line"
-        log.asked = self.queue.submit(title, f"show_{what}", lambda it: _set(log, what, it), source=log.source)
+        log.asked = self.queue.submit(title, f"show_{what}", lambda it: setattr(log, what, it), source=log.source)
 
     def risk(self, log: OpenLog) -> None:
         """Find out how exposed a log is, once."""
         if log.risk_job is None or log.risk_job.state in ("failed", "stopped"):
             title = f"Risk in {log.name}"
-            log.risk_job = self.queue.submit(title, "risk", lambda it: _set(log, "risk", it), source=log.source)
+            log.risk_job = self.queue.submit(title, "risk", lambda it: setattr(log, "risk", it), source=log.source)
 
     # --- releases --------------------------------------------------------------------------------------
 
@@ -194,7 +194,7 @@ class Desk:
                 self.queue.stop(waiting.job)
         number = next(self._numbers)
         job = self.queue.submit(
-            f"Trying {method}", "attempt", lambda it: _set(self.attempts[number], "tried", it),
+            f"Trying {method}", "attempt", lambda it: setattr(self.attempts[number], "tried", it),
             source=log.source, number=number, method=method, typed=dict(typed),
         )  # fmt: skip
         self.attempts[number] = Attempt(id=number, log=log.id, method=method, typed=dict(typed), job=job)
@@ -215,7 +215,7 @@ class Desk:
         """Attack a release that was tried, once."""
         if attempt.attack is None or attempt.attack.state in ("failed", "stopped"):
             attempt.attack = self.queue.submit(
-                f"Attacking {attempt.method}", "attack", lambda it: _set(attempt, "attacked", it),
+                f"Attacking {attempt.method}", "attack", lambda it: setattr(attempt, "attacked", it),
                 source=self.logs[attempt.log].source, number=attempt.id, method=attempt.method, typed=attempt.typed,
             )  # fmt: skip
 
@@ -230,11 +230,13 @@ class Desk:
         folder = whole_path(folder)
         self.about = {**about, "folder": folder}
         number = next(self._numbers)
+        wanted = plain.Wanted(
+            source=self.logs[attempt.log].source, number=attempt.id, offer=self.catalogue.offers[attempt.method],
+            typed=attempt.typed, folder=folder, kind=kind, about=dict(about), keep_record=keep_record,
+        )  # fmt: skip
         job = self.queue.submit(
-            f"Writing {folder}", "decide", lambda it: _set(self.decisions[number], "written", it),
-            beside=Path(folder).parent, source=self.logs[attempt.log].source, number=attempt.id,
-            offer=self.catalogue.offers[attempt.method], typed=attempt.typed,
-            folder=folder, kind=kind, about=dict(about), keep_record=keep_record,
+            f"Writing {folder}", "decide", lambda it: setattr(self.decisions[number], "written", it),
+            beside=Path(folder).parent, wanted=wanted,
         )  # fmt: skip
         self.decisions[number] = Decision(id=number, log=attempt.log, attempt=attempt.id, job=job, folder=folder)
         return self.decisions[number]
@@ -247,7 +249,7 @@ class Desk:
         """Check a release; `asked` is what the task takes."""
         number = next(self._numbers)
         job = self.queue.submit(
-            f"Checking {name}", "verify", lambda it: _set(self.checks[number], "judged", it), **asked
+            f"Checking {name}", "verify", lambda it: setattr(self.checks[number], "judged", it), **asked
         )  # fmt: skip
         self.checks[number] = Checked(id=number, name=name, command=command, log=log, job=job)
         return self.checks[number]
@@ -288,7 +290,3 @@ def safe_name(name: str) -> str:
     """
     ending = SIDECAR if name.endswith(SIDECAR) else ""
     return _SAFE.sub("_", name.removesuffix(ending)).lstrip(".")[-_SAFE_LONGEST:] + ending
-
-
-def _set(target: object, name: str, value: object) -> None:
-    setattr(target, name, value)

@@ -13,9 +13,9 @@ from coterie.core.log import Log
 from coterie.core.shapes import Shape
 from coterie.core.wording import in_words_of
 from coterie.reports import figures as report
-from coterie.reports.decision import Sheet, decide
-from coterie.reports.views import LogView, ReleaseView
-from coterie.studio.plain import RiskNumber, Shown, Weighing
+from coterie.reports.decision import Line, Sheet, decide
+from coterie.reports.views import LogView, ReleaseView, scored
+from coterie.studio.plain import RiskNumber, Shown
 
 _SECTIONS = ("privacy", "attacks", "utility")
 
@@ -56,9 +56,9 @@ def numbers_now(log: Log, scores: pl.DataFrame, view: LogView) -> tuple[RiskNumb
     for risk, question in report.RISKS.items():
         found = []
         for each in measures.weighed():
-            value, unit = _look(scores, each.measure, f"before.{each.rate}")
+            value, unit = scored(scores, each.measure, f"before.{each.rate}")
             if each.risk == risk and value is not None:
-                control, _ = _look(scores, each.measure, f"before.{each.rate}.control")
+                control, _ = scored(scores, each.measure, f"before.{each.rate}.control")
                 says = in_words_of(log.shape, each.attacker)
                 found.append((value, report.shown(value, unit), says, report.shown(control, "%")))  # as on the sheet
         found.sort(key=lambda each: -each[0])
@@ -84,34 +84,19 @@ def _alone(view: LogView, shape: Shape) -> list[tuple[str, str]]:
     """How many people single items or profiles single out, as every report says it."""
     every = report.Figures.collect(shape).every
     lines = [figure for figure in every if figure.before.startswith("before.")]
-    found = [(figure, *_look(view.exposure, figure.measure, figure.before)) for figure in lines]
+    found = [(figure, *scored(view.exposure, figure.measure, figure.before)) for figure in lines]
     return [(figure.title, report.shown(value, unit)) for figure, value, unit in found if value is not None]
 
 
-def weighed_in(log: LogView, view: ReleaseView, shape: Shape) -> tuple[tuple[Weighing, ...], str]:
+def weighed_in(log: LogView, view: ReleaseView, shape: Shape) -> tuple[tuple[Line, ...], str]:
     """The three lines of the first page of a report about this release alone, and what it would recommend."""
     sheet = decide(log, [view], report.Figures.collect(shape), None, "internal")
     return lines_of(sheet), sheet.advice
 
 
-def lines_of(sheet: Sheet) -> tuple[Weighing, ...]:
+def lines_of(sheet: Sheet) -> tuple[Line, ...]:
     """The three lines of the first page of a report about one release."""
-    return tuple(
-        Weighing(
-            risk=line.risk,
-            before=report.shown(line.before, "%"),
-            after=report.shown(line.after, "%"),
-            released=report.shown(line.released, "%"),
-            control=report.shown(line.control, "%"),
-            weighed=report.shown(line.shown_risk, "%"),
-            threshold=report.shown(line.threshold, "%"),
-            verdict=line.verdict,
-            above=line.outcome == "above",
-            says=line.attacker,
-        )
-        for weighing in sheet.weighings
-        for line in weighing.lines
-    )
+    return tuple(line for weighing in sheet.weighings for line in weighing.lines)
 
 
 def findings_in(view: ReleaseView, shape: Shape) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -122,8 +107,3 @@ def findings_in(view: ReleaseView, shape: Shape) -> tuple[tuple[str, tuple[str, 
         texts = (report.said_of(view.scores, finding) for finding in every.findings if finding.risk == risk)
         said.append((in_words_of(shape, question), tuple(text for text in texts if text is not None)))
     return tuple(said)
-
-
-def _look(scores: pl.DataFrame, name: str, key: str) -> tuple[float | None, str]:
-    rows = scores.filter((pl.col("name") == name) & (pl.col("key") == key)).select("value", "unit")
-    return (rows["value"][0], rows["unit"][0] or "") if rows.height else (None, "")

@@ -8,6 +8,8 @@ from typing import Any
 
 import jinja2
 
+from coterie.reports import shown
+
 STEPS = (
     ("open", "Open"),
     ("risk", "Risk now"),
@@ -16,10 +18,7 @@ STEPS = (
     ("decide", "Decide"),
     ("verify", "Verify"),
 )
-STATIC = {
-    "studio.css": "text/css; charset=utf-8",
-    "studio.js": "text/javascript; charset=utf-8",
-}
+STATIC = {"studio.css": "text/css; charset=utf-8", "studio.js": "text/javascript; charset=utf-8"}
 _HERE = Path(__file__).parent
 
 
@@ -43,13 +42,9 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(count=count, duration=duration, share=share)
+    environment.filters.update(duration=duration, share=share)
+    environment.filters.update(count=lambda number: shown(number, ""), percent=lambda number: shown(number, "%"))
     return environment
-
-
-def count(number: int | None) -> str:
-    """A whole number as reports write it."""
-    return "–" if number is None else f"{number:,}"
 
 
 def share(part: int, whole: int) -> str:

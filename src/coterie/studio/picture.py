@@ -8,8 +8,9 @@ Beside: releases side by side, as points of a map and as tables.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from coterie.reports import shown
 from coterie.studio import plain
 from coterie.studio.desk import Attempt
 
@@ -68,10 +69,7 @@ def draw(
     def down(value: float) -> float:
         return round(HEIGHT - _BOTTOM - (HEIGHT - _BOTTOM - _TOP) * min(max(value, 0.0), top_y) / top_y, 1)
 
-    placed = tuple(
-        Point(label=p.label, place=p.place, x=p.x, y=p.y, random=p.random, across=across(p.x), down=down(p.y))
-        for p in points
-    )
+    placed = tuple(replace(p, across=across(p.x), down=down(p.y)) for p in points)
     said = "; ".join(f"{p.label}: {axes[0]} {p.x:.1f}%, {axes[1]} {p.y:.1f}%" for p in points)
     return Map(
         points=placed,
@@ -137,7 +135,7 @@ def in_short(side: list[Attempt]) -> list[tuple[str, list[tuple[str, str]]]]:
     for place, attempt in enumerate(side):
         found: dict[str, tuple[str, str]] = {}
         for each in () if attempt.attacked is None else attempt.attacked.weighed:
-            found.setdefault(each.risk.capitalize(), (each.weighed, each.says))
+            found.setdefault(each.risk.capitalize(), (shown(each.shown_risk, "%"), each.attacker))
         found |= {each.title: (each.after, "") for each in attempt.figures if each.axis}
         for title, text in found.items():
             rows.setdefault(title, [("–", "")] * len(side))[place] = text

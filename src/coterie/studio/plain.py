@@ -1,13 +1,23 @@
-"""Plain: what server and worker tell each other. Names, numbers and sentences; rows only where the owner asked."""
+"""Plain: what server and worker tell each other. Names, numbers and sentences; rows only where the owner asked.
+
+Sources: what was typed as the name of a log, and whether its files are still those that were opened.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import glob
+import os
+import stat
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 from coterie.core.params import With
+from coterie.core.place import place_of
+from coterie.errors import InputError, ParameterError
 from coterie.reading.reading import Reading
+from coterie.reports.decision import Line
 
 Stamp = tuple[tuple[str, int, int], ...]
 """Files, with their sizes and when they were last changed."""
@@ -124,25 +134,6 @@ class Shown:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Weighing:
-    """One risk, before and after, against its threshold: a line of the first page of a report."""
-
-    risk: str
-    before: str
-    after: str
-    released: str
-    """The rate among what was released."""
-    control: str
-    weighed: str
-    """What of that rate is left without its control, which is what the threshold is about."""
-    threshold: str
-    verdict: str
-    above: bool
-    says: str
-    """Who succeeds, and in what."""
-
-
-@dataclass(frozen=True, kw_only=True)
 class Tried:
     """A release that was made and checked, and is nowhere but in the studio."""
 
@@ -174,12 +165,27 @@ class Attacked:
     """What attacks made of a release, and of random groups in its place."""
 
     figures: tuple[Shown, ...]
-    weighed: tuple[Weighing, ...]
+    weighed: tuple[Line, ...]
     advice: str
     """What a report would recommend, and why."""
     findings: tuple[tuple[str, tuple[str, ...]], ...]
     """Each risk's question, and what there is to say."""
     left_out: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """A decision: which release shall be written, and how."""
+
+    source: Source
+    number: int
+    """Of the release that was tried."""
+    offer: Offer
+    typed: Mapping[str, str]
+    folder: str
+    kind: str
+    about: Mapping[str, Any]
+    keep_record: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,7 +204,7 @@ class Written:
     advice: str = ""
     """What the report recommends, and why."""
     recommended: bool = False
-    weighed: tuple[Weighing, ...] = ()
+    weighed: tuple[Line, ...] = ()
     """The three lines of its first page."""
 
 
@@ -281,3 +287,49 @@ class Catalogue:
     """What a report asks of people: names, and the questions."""
     thresholds: tuple[str, ...]
     """The risks for which they may set thresholds."""
+
+
+MADE_UP = "synth:"
+_CHANGED = (
+    "The log has changed since it was opened, so that figures of before and after would be about different rows. Open "
+    "it again; of a log that is still being written, open a copy."
+)
+
+
+def whole_path(text: str) -> str:
+    """Where a file is, from the root, so that commands work in any folder.
+
+    What is elsewhere (`s3://`, a table of a database) or made up stays as it was typed. ParameterError where it is no
+    place that Coterie knows.
+    """
+    if text.startswith(MADE_UP) or place_of(text) is not None:
+        return text
+    try:
+        return str(Path(text).expanduser().absolute())
+    except RuntimeError:
+        raise ParameterError("There is no user of the name behind ~. Type the whole path.") from None
+
+
+def stamp_of(paths: Sequence[str]) -> Stamp:
+    """The files that are there, with their sizes and when they were last changed."""
+    found = []
+    for path in paths:
+        if path.startswith(MADE_UP) or place_of(path) is not None:
+            continue
+        for file in sorted(glob.glob(path)) or [path]:  # noqa: PTH207 (a pattern may begin at the root)
+            try:
+                about = os.stat(file)  # noqa: PTH116 (a name may hold what no path may)
+            except (OSError, ValueError):
+                continue
+            found.append((file, about.st_size, about.st_mtime_ns))
+    return tuple(found)
+
+
+def refuse_changed(source: Source) -> None:
+    """Raise InputError where the files of a log are not those that were opened, or no files at all."""
+    now = stamp_of(source.paths)
+    for file, _, _ in now:
+        if stat.S_ISCHR(Path(file).stat().st_mode):
+            raise InputError(f"{file} is a device and never ends. Name a file.")
+    if source.stamp and now != source.stamp:
+        raise InputError(_CHANGED)

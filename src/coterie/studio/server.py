@@ -15,9 +15,8 @@ from coterie.errors import InputError
 from coterie.studio.app import Studio
 from coterie.studio.desk import Desk
 from coterie.studio.guard import SMALL, Guard
-from coterie.studio.plain import Source
+from coterie.studio.plain import Source, whole_path
 from coterie.studio.queue import Queue, Start, start_process
-from coterie.studio.sources import whole_path
 
 UPLOAD = 2 << 30
 """Bytes that may be dropped at once."""
@@ -78,16 +77,8 @@ def prepare(port: int = 0, upload: int = UPLOAD, start: Start = start_process, p
     running: list[Running] = []
     app = Studio(desk, f"/{secret}", upload, close=lambda: running[0].stop()).app()
     guard = Guard(app, secret, lambda path: upload if path in _WITH_FILES else SMALL, once=once)
-    running.append(
-        Running(
-            address=f"{address}/{secret}/",
-            once=f"{address}/{once}",
-            desk=desk,
-            guard=guard,
-            listening=listening,
-            scratch=scratch,
-        )
-    )
+    home, lead = f"{address}/{secret}/", f"{address}/{once}"
+    running.append(Running(address=home, once=lead, desk=desk, guard=guard, listening=listening, scratch=scratch))
     return running[0]
 
 
@@ -101,9 +92,7 @@ def serve(
 ) -> None:
     """Run a studio until it is closed; `ready` is told where it is."""
     running = prepare(port, upload, start)
-    tempfile.tempdir = str(
-        running.scratch.path
-    )  # what is being dropped goes there, too: this process does nothing else
+    tempfile.tempdir = str(running.scratch.path)  # of what is being dropped, too: this process does nothing else
     try:
         if log is not None:
             running.desk.open(Source(paths=(whole_path(log),)))

@@ -29,13 +29,13 @@ from coterie.measures.comparison import Comparison, scores_of
 from coterie.measures.inputs import INPUTS
 from coterie.reading.sniff import format_of
 from coterie.reading.source import Source as Lines
+from coterie.reports import checks_made
 from coterie.reports.views import LogView, ReleaseView, personal_data, site_searches
 from coterie.steps import parse_steps
 from coterie.studio.decisions import book_of, decide, needs_record
 from coterie.studio.fields import groups_for, method_of, offers
 from coterie.studio.figures import findings_in, numbers_now, shown_of, weighed_in
-from coterie.studio.plain import Attacked, Catalogue, Judged, Opened, Risk, Source, Tried
-from coterie.studio.sources import MADE_UP, refuse_changed
+from coterie.studio.plain import MADE_UP, Attacked, Catalogue, Judged, Opened, Risk, Source, Tried, refuse_changed
 from coterie.writing.history import spend
 
 Told = Callable[..., None]
@@ -384,21 +384,12 @@ def verify(
         k=k,
         record=Path(record) if record else None,
     )
-    broken, unchecked = len(verdict.broken), len(verdict.unchecked)
-    total = len(verdict.checks)
-    if broken:
-        state, words = "broken", f"{broken} of {total} checks failed. This release must not be shared."
-    elif verdict.promise_checked:
-        made = (
-            f"All {total} checks passed"
-            if not unchecked
-            else f"{total - unchecked} of {total} checks were made and passed"
-        )
-        holds = f"; the promise holds up to k = {verdict.largest_k}" if verdict.largest_k else ""
-        state, words = "kept", f"{made}{holds}."
+    if verdict.broken or verdict.promise_checked:
+        state = "broken" if verdict.broken else "kept"
+        words = checks_made(verdict.checks, verdict.largest_k)
     else:
-        state = "not checked"
-        words = f"Whether the promise holds was not checked: {unchecked} of {total} checks need more than was given."
+        state, unchecked = "not checked", f"{len(verdict.unchecked)} of {len(verdict.checks)} checks"
+        words = f"Whether the promise holds was not checked: {unchecked} need more than was given."
     return Judged(
         state=state,
         sentence=verdict.sentence,

@@ -1,17 +1,21 @@
 """History: the private list of a log's releases, kept beside the log. Two releases of one log can be compared.
 
 The file has one line for each release that was written: of which log, by its name and its digest, how it was made, and
-what was written. It holds no value of the log. Releasing the same rows again is not a second release. What a method
-with differential privacy spends is listed first, before noise is drawn.
+what was written. It holds no value of the log. Releasing the same rows again is not a second release.
+
+The ledger in it lists what releases with differential privacy have spent of the people in the log. Entries are there
+before any noise is drawn: a run that fails, is killed or is repeated has spent all the same. One run at a time adds to
+the file, so that two cannot spend the last of a budget.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from math import fsum
 from pathlib import Path
 
 from msgspec import structs
@@ -25,8 +29,115 @@ from coterie.core.plan import Method, is_seeded, refuse_log, refuse_seed, spends
 from coterie.core.wording import in_words_of
 from coterie.errors import InputError, InternalError, MissingError, ParameterError
 from coterie.reading.reading import Reading
-from coterie.writing.ledger import Allowance, Spent, cost_of_all, one_at_a_time, onto_the_disk
 from coterie.writing.targets import is_same_file, refuse_existing, temporary
+
+try:
+    import fcntl
+except ImportError:  # a system without these locks
+    fcntl = None  # type: ignore[assignment]
+
+_NEARLY = 1 + 1e-9  # budgets are written as decimal numbers
+
+
+class Spent(Declared, frozen=True, kw_only=True):
+    """What one run has spent."""
+
+    log: str
+    """The name that its owner gave the log."""
+    input_digest: str
+    date: str
+    method: str
+    what: str
+    """What was published: queries, words, ..."""
+    epsilon: float
+    delta: float
+    orders: tuple[float, ...]
+    """The orders of the Rényi divergences that it was accounted in, one for each part of `what`."""
+
+
+class Allowance(Declared, frozen=True, kw_only=True):
+    """How much may be spent of the people in a log, over all releases."""
+
+    epsilon: float
+    delta: float
+    log: str = ""
+    """The name of the log, where the file keeps it."""
+    files: str = ""
+    """The digest of its files, so that another name is no other log."""
+
+    @classmethod
+    def read(cls, text: str) -> Allowance:
+        """Of two numbers with a comma between them."""
+        try:
+            epsilon, delta = (float(part) for part in text.split(","))
+        except ValueError:
+            raise ParameterError(f"A budget must be EPSILON,DELTA such as 4,1e-6. Got {text!r} instead.") from None
+        if not (0 < epsilon < float("inf") and 0 < delta < 1):
+            raise ParameterError("A budget must be a finite epsilon above 0, and a delta above 0 and below 1.")
+        return cls(epsilon=epsilon, delta=delta)
+
+    def refuse(self, before: Sequence[Spent], new: Sequence[Spent]) -> None:
+        """ParameterError where new entries would cost more than is left."""
+        numbers = zip(("epsilon", "delta"), (self.epsilon, self.delta), total(before), total(new), strict=True)
+        for (name, allowed, spent, asked), left in zip(numbers, self.left(before), strict=True):
+            if spent + asked > allowed * _NEARLY:
+                raise ParameterError(
+                    f"The budget of this log does not allow it: {name} of {allowed:.4g} in all, {spent:.4g} spent in "
+                    f"{len(before)} runs, {left:.4g} left, {asked:.4g} asked for. Nothing was spent. Ask for less."
+                )
+
+    def left(self, before: Sequence[Spent]) -> tuple[float, float]:
+        """The epsilon and delta that may still be spent."""
+        epsilon, delta = total(before)
+        return max(0.0, self.epsilon - epsilon), max(0.0, self.delta - delta)
+
+
+def total(entries: Iterable[Spent]) -> tuple[float, float]:
+    """The epsilon and delta of several runs together: they add up."""
+    listed = list(entries)
+    return fsum(entry.epsilon for entry in listed), fsum(entry.delta for entry in listed)
+
+
+def cost_of_all(methods: Iterable[str], spent: Sequence[Spent]) -> str:
+    """What several releases of one log cost where some of them have differential privacy; empty where none has."""
+    private = [method in {entry.method for entry in spent} for method in methods]
+    if not any(private):
+        return ""
+    epsilon, delta = total(spent)
+    adds_up = (
+        f"Differential privacy adds up: all runs on this log together have epsilon = {epsilon:.4g} and delta = "
+        f"{delta:.3g}, as the ledger lists, runs that failed among them."
+    )
+    if all(private):
+        return f"{adds_up} Publish as few as you can."
+    return (
+        f"{adds_up} The releases by other methods have no epsilon and are not in this sum: whoever has them too is "
+        "not bound by it, and can lay them side by side with this one. Publish one of them only."
+    )
+
+
+@contextmanager
+def one_at_a_time(folder: Path) -> Iterator[None]:
+    """Wait until no other run writes to files of this folder; the lock ends with the process, however it ends."""
+    if fcntl is None:
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def onto_the_disk(path: Path) -> None:
+    """Return when the bytes of a file, or the names in a folder, are on the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
 
 FORMAT = 1
 NONE = "none"
@@ -220,20 +331,10 @@ class History:
             f"This log was released {times} before, last on {last.date[:10]} by {last.method} ({last.headline}), as "
             f"{self.path.name} lists"
         )
-        together = [self._entry(release, digest), *same_log]
-        if cost := cost_of_all([each.method for each in together], spent):
+        entry = self._entry(release, digest)
+        if cost := cost_of_all([each.method for each in (entry, *same_log)], spent):
             return f"{before}. {cost}"
-        common = set.intersection(*(each.unions_of for each in together))
-        if common & {each.groups for each in together}:  # all are unions of the groups of one of them
-            same = together[0].groups in {each.groups for each in same_log}
-            finer = together[0].behind_each_text < max(each.behind_each_text for each in same_log)
-            said = f"{SAME_GROUPS if same else UNIONS}. {FINER if finer else NOTHING_MORE}"
-            return f"{before}, and {in_words_of(release.log.shape, said)}"
-        profiles = any(promise.about == "subjects" for promise in release.promises)
-        again = together[0].groups and any(each.groups for each in same_log)
-        groups = in_words_of(release.log.shape, GROUPS_AGAIN) if again else ""
-        parts = (COST, COST_OF_PROFILES if profiles else "", groups)
-        return f"{before}. {' '.join(filter(None, parts))}"
+        return before + _side_by_side(release, entry, same_log)
 
     def add(self, release: Release, digest: str, released_sha256: str) -> None:
         """List a release that was written. The file is complete, or as it was before."""
@@ -317,6 +418,21 @@ class History:
             groups_of=tuple(release.record.run[GROUPS_OF]),
             date=datetime.now(UTC).isoformat(timespec="seconds"),
         )
+
+
+def _side_by_side(release: Release, entry: Released, former: Sequence[Released]) -> str:
+    """What a release tells beside the former ones, as the end of a sentence about these."""
+    together = [entry, *former]
+    common = set.intersection(*(each.unions_of for each in together))
+    if common & {each.groups for each in together}:  # all are unions of the groups of one of them
+        same = entry.groups in {each.groups for each in former}
+        finer = entry.behind_each_text < max(each.behind_each_text for each in former)
+        said = f"{SAME_GROUPS if same else UNIONS}. {FINER if finer else NOTHING_MORE}"
+        return f", and {in_words_of(release.log.shape, said)}"
+    profiles = any(promise.about == "subjects" for promise in release.promises)
+    again = entry.groups and any(each.groups for each in former)
+    groups = in_words_of(release.log.shape, GROUPS_AGAIN) if again else ""
+    return f". {' '.join(filter(None, (COST, COST_OF_PROFILES if profiles else '', groups)))}"
 
 
 NOT_ACCOUNTED = (

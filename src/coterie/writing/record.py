@@ -140,10 +140,7 @@ def read_record(folder: Path) -> Record:
         raise file.error(f"{RUN} lists no table of subjects")
     tables = {name: _table(folder, name, columns, file) for name, columns in run.tables.items()}
     return Record(
-        run=json.loads(json_bytes(run)),
-        subjects=tables.pop(_SUBJECTS),
-        rows=tables.pop(_ROWS, None),
-        tables=tables,
+        run=json.loads(json_bytes(run)), subjects=tables.pop(_SUBJECTS), rows=tables.pop(_ROWS, None), tables=tables
     )
 
 
@@ -216,18 +213,16 @@ def _listed(folder: Path) -> tuple[str, ...]:
 
 
 def _table(folder: Path, name: str, columns: Sequence[str], file: DeclaredFile) -> pl.LazyFrame:
-    if not (folder / f"{name}.parquet").is_file():
-        raise file.error(f"{RUN} lists {name}.parquet, which is missing")
-    if _columns(folder, name, file) != list(columns) or not _NEEDED.get(name, set()) <= set(columns):
-        raise file.error(f"{name}.parquet has other columns than it was written with")
-    return pl.scan_parquet(folder / f"{name}.parquet", glob=False)
-
-
-def _columns(folder: Path, name: str, file: DeclaredFile) -> list[str]:
+    path = folder / f"{name}.parquet"
+    if not path.is_file():
+        raise file.error(f"{RUN} lists {path.name}, which is missing")
     try:
-        return pl.scan_parquet(folder / f"{name}.parquet", glob=False).collect_schema().names()
+        there = pl.scan_parquet(path, glob=False).collect_schema().names()
     except (OSError, pl.exceptions.PolarsError):
-        raise file.error(f"{name}.parquet cannot be read") from None
+        raise file.error(f"{path.name} cannot be read") from None
+    if there != list(columns) or not _NEEDED.get(name, set()) <= set(columns):
+        raise file.error(f"{path.name} has other columns than it was written with")
+    return pl.scan_parquet(path, glob=False)
 
 
 def warned(release: Release, warning: str) -> Release:

@@ -72,10 +72,12 @@ def file_checks(
     kind = "parquet" if sidecar.table else released_kind(first)[0]
     left_out = unnamed(Log(frame=rows, shape=shape), kind)
     file = canonical(path, rows, shape, sidecar.csv_safe, sidecar.parts, left_out)
+    if sidecar.table:  # the file is a copy, and other columns and types have been refused before
+        file = replace(file, detail="the table has the columns and types that Coterie writes, and no others", how="")
     return (
         _check("readable", unread, "every line can be read", "cannot"),
         _digest(path, rows.select(shape.released), sidecar),
-        _as_a_table(file) if sidecar.table else file,
+        file,
         consistent(sidecar, left_out, original, made),
     )
 
@@ -90,11 +92,6 @@ def _digest(path: Path, rows: pl.LazyFrame, sidecar: Sidecar) -> Check:
         return _check("digest", other_rows, "the table is the one the sidecar describes", "is not")
     changed = sha256(path) != sidecar.sha256 or other_rows
     return _check("digest", changed, "the file is the one the sidecar describes", "is not")
-
-
-def _as_a_table(file: Check) -> Check:
-    """What the check of a copy says about the table: other columns and types have been refused before."""
-    return replace(file, detail="the table has the columns and types that Coterie writes, and no others", how="")
 
 
 def _check(name: str, broken: int, detail: str, fault: str) -> Check:

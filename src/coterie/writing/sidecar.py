@@ -122,7 +122,8 @@ def sidecar_of(
     """The sidecar of a release whose file, list of `parts` or `table` has that digest."""
     from coterie import __version__
 
-    chosen = release.record is not None and release.record.run.get("seed_chosen") and _names_anybody(release)
+    named = bool(release.log.shape.subject) and release.log.named  # by pseudonyms that somebody could undo
+    chosen = release.record is not None and release.record.run.get("seed_chosen") and named
     return Sidecar(
         coterie=__version__,
         format=FORMAT,
@@ -152,11 +153,6 @@ def _said_of(promise: Promise, words: Promise | Words, noun: str) -> dict[str, A
     """A promise with its words; `noun`: what is counted in place of people."""
     sentence = in_place_of_people(words.sentence, noun)
     return {**to_dict(promise), "headline": words.headline, "sentence": sentence}
-
-
-def _names_anybody(release: Release) -> bool:
-    """Whether there are pseudonyms that somebody could undo."""
-    return bool(release.log.shape.subject) and release.log.named
 
 
 def write_sidecar(sidecar: Sidecar, path: Path) -> None:
@@ -198,10 +194,7 @@ def reading_like(path: str | Path, given: Reading | None = None) -> Reading:
 
 
 def consistent(
-    sidecar: Sidecar,
-    left_out: tuple[str, ...] | None = None,
-    original: Log | None = None,
-    made: Sequence[Check] = (),
+    sidecar: Sidecar, left_out: tuple[str, ...] | None = None, original: Log | None = None, made: Sequence[Check] = ()
 ) -> Check:
     """Whether what a sidecar tells people is what follows from its promises, its method, the file and the original.
 
@@ -214,7 +207,7 @@ def consistent(
     promises = sidecar.promised
     faults = [
         *_wrong_parameters(sidecar, promises),
-        *_wrong_regime(sidecar),
+        *(["changed"] if sidecar.changed and not sidecar.regime else []),  # settings of no regime
         *_wrong_people(sidecar, original),
         *(check.name for check in sidecar.checks if check.status != "passed" and not _is_said(check, promises)),
         *(["left_out"] if left_out is not None and sidecar.left_out != left_out else []),
@@ -351,12 +344,6 @@ def _say_something_else(sidecar: Sidecar, follow: Sequence[Promise]) -> bool:
     return False
 
 
-def _wrong_regime(sidecar: Sidecar) -> Iterator[str]:
-    """`changed` where settings of a regime are said to be changed, and none is named."""
-    if sidecar.changed and not sidecar.regime:
-        yield "changed"
-
-
 def _wrong_people(sidecar: Sidecar, original: Log | None) -> Iterator[str]:
     """`reading` where it says twice who is counted, or names others than the original, or people where there are none.
 
@@ -397,9 +384,7 @@ def _unlike_regime(sidecar: Sidecar) -> str:
     unlike = set(regime.changed(known, sidecar.prepare, sidecar.details)) ^ set(sidecar.changed)
     unlike |= regime.settings.keys() - known.keys()
     own = {*regime.settings, "prepare", "details"}
-    return ", ".join(
-        sorted({name if name in own else "changed" for name in unlike})
-    )  # what a sidecar says is not shown
+    return ", ".join(sorted({name if name in own else "changed" for name in unlike}))  # never what a sidecar says
 
 
 def _shape_of_log(sidecar: Sidecar, promises: Sequence[Promise], accepted: Sequence[Shape]) -> Shape:

@@ -129,31 +129,21 @@ class Target:
         if self.place is None:
             self._refuse_files(inputs)
             return
-        from coterie.writing.elsewhere import refuse_place
+        from coterie.writing.files import refuse_place
 
         refuse_place(self, self.place)
 
     def _refuse_files(self, inputs: Sequence[Path]) -> None:
-        outputs: list[Path] = []
         if self.parts is not None:
-            if self.is_stdout:
-                raise ParameterError(
-                    "--parts writes a folder of files, and standard output is none. Give a name with -o."
-                )
-            if self.sidecar is not None:
-                raise ParameterError(
-                    "The sidecar of parts lies beside their folder, because it names them: leave out --sidecar."
-                )
-        if not self.is_stdout:
-            if not refuse_folder(self.file, self.force, inputs):
-                refuse_output(self.file, self.force, inputs, _OR_STDOUT)
-            outputs.append(self.file)
-        elif self.kind is None:
+            self._refuse_parts()
+        if self.is_stdout and self.kind is None:
             raise ParameterError("Say what to write to standard output: --to tsv, csv, parquet, jsonl or ubi.")
+        if not self.is_stdout and not refuse_folder(self.file, self.force, inputs):
+            refuse_output(self.file, self.force, inputs, _OR_STDOUT)
         self.refuse_spreadsheets()
         if self.side is not None:
             refuse_output(self.side, self.force, inputs)
-            outputs.append(self.side)
+        outputs = [path for path in (None if self.is_stdout else self.file, self.side) if path is not None]
         inside = [path for path in (self.side, self.record) if path is not None and lies_in(path, self.file)]
         if inside and not self.is_stdout:
             raise ParameterError(f"{inside[0]} lies in the release itself. Choose a place outside of {self.path}.")
@@ -168,6 +158,14 @@ class Target:
         for place, path in enumerate(outputs):
             if any(is_same_file(path, other) for other in outputs[:place]):
                 raise ParameterError(f"{path} would be written twice. Choose another name for one of the two files.")
+
+    def _refuse_parts(self) -> None:
+        """Refuse what does not go together with a folder of parts."""
+        if self.is_stdout:
+            raise ParameterError("--parts writes a folder of files, and standard output is none. Give a name with -o.")
+        if self.sidecar is not None:
+            says = "The sidecar of parts lies beside their folder, because it names them: leave out --sidecar."
+            raise ParameterError(says)
 
     def refuse_spreadsheets(self) -> None:
         """Refuse `csv_safe` for files that spreadsheets do not open."""

@@ -14,9 +14,8 @@ from coterie.engines.local import Local
 from coterie.errors import InputError
 from coterie.reading.logs import read_release
 from coterie.testing import terms_log
-from coterie.writing.canonical import canonical
+from coterie.writing.canonical import _sink, canonical
 from coterie.writing.files import in_order
-from coterie.writing.rows import _sink
 
 ROWS = [("1", "pot", 0.25), ("1", "tea", 0.5), ("2", "tea", 1.0)]
 TABLE = pl.DataFrame(ROWS, schema=["doc", "term", "weight"], orient="row")

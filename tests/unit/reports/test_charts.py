@@ -16,7 +16,7 @@ NO_CHARACTERS = [0xD800, 0xDBFF, 0xDC00, 0xDFFF, 0xFDD0, 0xFDEF, 0xFFFE, 0xFFFF,
 DRAWN = """
 from xml.dom.minidom import parseString
 from coterie.reports._charts import bars, curves, dots, lines, trade_off
-from coterie.reports.network import Network, draw
+from coterie.reports.drawing import Network, draw_network
 labels = [f"tea {chr(code)}x" for code in CODES]
 panels = [
     dots(labels[0], labels, {"original": [1.0] * len(labels), "k = 5": [2.0] * len(labels)}),
@@ -27,7 +27,7 @@ panels = [
 network = Network(points=(1,) * len(labels), groups=(1,) * len(labels), lines=())
 pictures = [panel.svg for panel in panels]
 pictures.append(lines(labels[0], labels[0], [(label, 5.0, 50.0) for label in labels], [], False))
-pictures.append(draw(network, labels, labels[0], "svg").decode())
+pictures.append(draw_network(network, labels, labels[0], "svg").decode())
 for picture in pictures:
     parseString(picture)
 print(pictures[-1].count("tea "))

@@ -1,7 +1,4 @@
-"""The first page: three risks against their thresholds, what is recommended, and what each edition leaves out.
-
-Covers: reports/weighing.py
-"""
+"""The first page: three risks against their thresholds, what is recommended, and what each edition leaves out."""
 
 import json
 from dataclasses import replace
@@ -18,10 +15,9 @@ from coterie.promises.query_k_anonymity import QueryKAnonymity
 from coterie.promises.user_k_anonymity import UserKAnonymity
 from coterie.reports import render
 from coterie.reports.about import About, Thresholds
-from coterie.reports.decision import FILL_IN, decide
+from coterie.reports.decision import FILL_IN, OUTCOMES, decide
 from coterie.reports.figures import Figures
 from coterie.reports.views import LogView, ReleaseView
-from coterie.reports.weighing import OUTCOMES
 
 FIGURES = Figures.collect()
 PASSED = Check(name="crowd", status="passed", detail="looked at", carries_promise=True)

@@ -11,7 +11,7 @@ from coterie.core.scores import score_table
 from coterie.promises.differential_privacy import DifferentialPrivacy
 from coterie.promises.user_k_anonymity import UserKAnonymity
 from coterie.reports import render
-from coterie.reports.editions import in_two_digits, public
+from coterie.reports.figures import in_two_digits, public
 from coterie.reports.views import LogView, ReleaseView
 
 KINDS = ("html", "md", "json")

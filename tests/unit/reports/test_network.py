@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from coterie import explain
-from coterie.reports.network import Network, draw, place
+from coterie.reports.drawing import Network, draw_network, place
 
 
 def test_points_stay_inside_and_apart():
@@ -35,12 +35,12 @@ NETWORK = Network(points=(7, 3), groups=(1, 2), lines=((0, 1),), more=1234)
 
 
 def test_the_file():
-    svg = draw(NETWORK, ["1", "2"], "Queries", "svg").decode()
+    svg = draw_network(NETWORK, ["1", "2"], "Queries", "svg").decode()
     assert svg.startswith("<svg")
     assert "2 queries, 1 affine pairs" in svg
     assert "1,234 more" in svg
-    assert draw(NETWORK, ["1", "2"], "Queries", "png").startswith(b"\x89PNG")
-    page = draw(NETWORK, ["<b>", "2"], "Queries", "html").decode()
+    assert draw_network(NETWORK, ["1", "2"], "Queries", "png").startswith(b"\x89PNG")
+    page = draw_network(NETWORK, ["<b>", "2"], "Queries", "html").decode()
     assert page.startswith("<!doctype html>")
     assert "<script" not in page
     assert "&lt;b&gt;" in page

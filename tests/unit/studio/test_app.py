@@ -1,6 +1,6 @@
 """Every step, with plain forms: what a page shows, what it must not show, and what happens to bad input.
 
-Covers: studio/pages.py, studio/tasks.py, studio/figures.py, studio/forms.py, studio/server.py, studio/worker.py,
+Covers: studio/pages.py, studio/tasks.py, studio/figures.py, studio/server.py, studio/worker.py,
 studio/plain.py
 """
 
@@ -20,7 +20,7 @@ import pytest
 from coterie.core import registry
 from coterie.errors import InputError
 from coterie.measures import attacks
-from coterie.studio import decisions, forms, pages, picture, plain, server, tasks, worker
+from coterie.studio import decisions, fields, pages, picture, plain, server, tasks, worker
 from coterie.taxonomies import packed
 from coterie.taxonomies.build import build
 from tests.helpers.studios import studio
@@ -483,7 +483,7 @@ def test_every_page_can_be_read_by_a_parser_and_has_labels(browser, opened):
 
 
 def test_numbers_in_words():
-    assert pages.count(1234567) == "1,234,567"
+    assert pages.shown(1234567, "") == "1,234,567"
     assert pages.share(1, 3000) == "<0.1%"
     assert pages.share(1, 0) == "–"
     assert [pages.duration(s) for s in (0.2, 80, 100, 6000)] == ["1 s", "80 s", "2 min", "1.7 h"]
@@ -500,9 +500,9 @@ def test_closing_removes_everything(log_file):
 
 
 def test_parts_that_pages_rest_on():
-    assert forms.percent_in("nan") is None
-    assert forms.percent_in("12.5") == 12.5
-    assert forms.number_in("٣") == 0
+    assert fields.percent_in("nan") is None
+    assert fields.percent_in("12.5") == 12.5
+    assert fields.number_in("٣") == 0
     assert picture.axes([], ("utility",)) == []
     assert plain.Source(paths=("a",)).key != plain.Source(paths=("a",), prepare="none").key
     assert worker.sentence_of(MemoryError()).startswith("There was not enough memory")

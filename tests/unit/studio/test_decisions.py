@@ -14,7 +14,9 @@ from pathlib import Path
 import httpx
 import pytest
 
+from coterie.reports import shown
 from coterie.studio import decisions
+from coterie.studio.plain import Wanted
 from coterie.studio.queue import start_process
 from coterie.synth import write_aol
 from tests.helpers.studios import commands_on, pasted, studio
@@ -42,9 +44,9 @@ def test_the_figures_that_are_signed_are_those_that_were_weighed(browser, opened
     cells = " ".join(re.sub("<[^>]*>", " ", report).split())
     for line in written.weighed:
         for number in (line.before, line.after, line.control):
-            assert number in cells, line
+            assert shown(number, "%") in cells, line
     now = {each.says: each.text for each in browser.desk.logs[opened].risk.numbers if each.says}
-    before = {line.says: line.before for line in written.weighed}
+    before = {line.attacker: shown(line.before, "%") for line in written.weighed}
     assert set(now) & set(before)
     for says in set(now) & set(before):
         assert now[says] == before[says], says
@@ -91,7 +93,10 @@ def test_commands_of_a_decision_without_its_record_claim_nothing(browser, decide
     attempt, _, _ = decided
     offer = browser.desk.catalogue.offers["microaggregate"]
     source = browser.desk.logs[attempt.log].source
-    text = decisions._commands(source, offer, Path("/x"), "release.tsv", kept=False, needs=True)
+    wanted = Wanted(
+        source=source, number=1, offer=offer, typed={}, folder="/x", kind="tsv", about={}, keep_record=False
+    )
+    text = decisions._commands(wanted, Path("/x"), "release.tsv", needs=True)
     assert "coterie verify" not in text
     assert "anybody" not in text
     assert "without attacks" in text

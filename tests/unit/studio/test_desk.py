@@ -1,6 +1,6 @@
 """What was opened and tried is found again; names of files that were dropped never become more than names.
 
-Covers: studio/sources.py
+Covers: studio/plain.py
 """
 
 import io
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from coterie.studio import desk as desk_module
 from coterie.studio.desk import Decision, last_part, safe_name
-from coterie.studio.sources import whole_path
+from coterie.studio.plain import whole_path
 from tests.helpers.studios import commands_on
 
 

@@ -17,8 +17,7 @@ from coterie.errors import ParameterError
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.reading.logs import read_release
 from coterie.testing import queries_log, visits_log
-from coterie.writing.canonical import canonical
-from coterie.writing.rows import _sink
+from coterie.writing.canonical import _sink, canonical
 from coterie.writing.target import kind_of
 
 KINDS = ["tsv", "csv", "parquet", "jsonl", "tsv.gz", "csv.gz", "jsonl.gz", "tsv.zst", "csv.zst", "jsonl.zst"]

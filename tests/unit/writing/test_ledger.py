@@ -9,8 +9,7 @@ import time
 import pytest
 
 from coterie.errors import ParameterError
-from coterie.writing.history import History, spent_of
-from coterie.writing.ledger import Allowance, Spent, total
+from coterie.writing.history import Allowance, History, Spent, spent_of, total
 
 
 def entry(epsilon=1.0, delta=1e-6, log="log.tsv", digest="d"):

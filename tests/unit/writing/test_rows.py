@@ -9,7 +9,7 @@ import coterie
 from coterie.errors import BrokenPromiseError
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.testing import queries_log
-from coterie.writing import files, rows
+from coterie.writing import canonical, files
 
 KINDS = ["tsv", "csv", "jsonl", "tsv.gz", "jsonl.zst"]
 
@@ -17,16 +17,16 @@ KINDS = ["tsv", "csv", "jsonl", "tsv.gz", "jsonl.zst"]
 @pytest.fixture
 def small_pieces(monkeypatch):
     """So that a small file is a large one; how many pieces were read back."""
-    monkeypatch.setattr(rows, "BYTES_AT_ONCE", 150)
-    monkeypatch.setattr(rows, "CHUNK", 60)
-    seen, in_pieces = [], rows.in_pieces
+    monkeypatch.setattr(canonical, "BYTES_AT_ONCE", 150)
+    monkeypatch.setattr(canonical, "CHUNK", 60)
+    seen, in_pieces = [], canonical.in_pieces
 
     def counted(*given):
         for piece in in_pieces(*given):
             seen.append(piece.read_bytes())
             yield piece
 
-    monkeypatch.setattr(rows, "in_pieces", counted)
+    monkeypatch.setattr(canonical, "in_pieces", counted)
     return seen
 
 
@@ -67,19 +67,19 @@ LINES = st.lists(st.sampled_from(["a", '"x\ny"', '"""\n"', "b,c", ""]), max_size
 @settings(max_examples=60, deadline=None)
 @given(LINES, st.integers(1, 30), st.integers(1, 20))
 def test_blocks_are_whole_lines_with_all_quotes_closed(text, most, size):
-    before = rows.BYTES_AT_ONCE
-    rows.BYTES_AT_ONCE = most
+    before = canonical.BYTES_AT_ONCE
+    canonical.BYTES_AT_ONCE = most
     try:
         chunks = [text[at : at + size] for at in range(0, len(text), size)]
-        blocks = list(rows._blocks(chunks, quoted=True))
+        blocks = list(canonical._blocks(chunks, quoted=True))
     finally:
-        rows.BYTES_AT_ONCE = before
+        canonical.BYTES_AT_ONCE = before
     assert b"".join(blocks) == text
     assert all(block.endswith(b"\n") and block.count(b'"') % 2 == 0 for block in blocks)
 
 
 def test_other_kinds_are_read_as_they_are(tmp_path, monkeypatch):
-    monkeypatch.setattr(rows, "BYTES_AT_ONCE", 1)
+    monkeypatch.setattr(canonical, "BYTES_AT_ONCE", 1)
     (tmp_path / "a").write_bytes(b"some text")
-    assert rows.is_large([tmp_path / "a"], "tsv")
-    assert not rows.is_large([tmp_path / "a"], "ubi")
+    assert canonical.is_large([tmp_path / "a"], "tsv")
+    assert not canonical.is_large([tmp_path / "a"], "ubi")

@@ -11,8 +11,7 @@ from coterie.errors import InputError, MissingError, ParameterError
 from coterie.methods.private_counts import PrivateCounts
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.reading.reading import Reading
-from coterie.writing.history import History, for_the_operator, spend, spent_of
-from coterie.writing.ledger import Allowance
+from coterie.writing.history import Allowance, History, for_the_operator, spend, spent_of
 from coterie.writing.target import Target
 from tests.helpers.tasks import how
 

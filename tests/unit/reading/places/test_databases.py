@@ -1,7 +1,7 @@
 """Tables of databases: read as logs, written in one transaction, verified by the digest of their rows.
 
 Covers: reading/places/sqlite.py, reading/places/duckdb.py, reading/places/postgresql.py, reading/places/__init__.py,
-writing/elsewhere.py
+writing/files.py
 """
 
 import json
@@ -21,7 +21,7 @@ from coterie.methods.microaggregate_documents import MicroaggregateDocuments
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.reading import places
 from coterie.testing import queries_log, terms_log, visits_log
-from coterie.writing import elsewhere
+from coterie.writing import files
 from tests.helpers.servers import NOBODY, PASSWORD, USER
 
 NUMBERS = count()
@@ -172,7 +172,7 @@ def test_whatever_fails_leaves_nothing(table, release, tmp_path, monkeypatch, wh
         if where != "refuse_output" or len(seen) > 1:
             raise _BoomError
 
-    monkeypatch.setattr(elsewhere, where, fail)
+    monkeypatch.setattr(files, where, fail)
     with pytest.raises(_BoomError):
         coterie.write(release, table, sidecar=tmp_path / "safe.json", record=tmp_path / "record")
     assert {path.name for path in tmp_path.iterdir()} == before
@@ -196,7 +196,7 @@ def test_a_transaction_that_cannot_end_leaves_nothing(table, release, tmp_path, 
 
 
 def test_rows_that_come_back_otherwise_are_not_written(table, release, tmp_path, monkeypatch):
-    monkeypatch.setattr(elsewhere, "digest_of_rows", lambda _: "0" * 64)
+    monkeypatch.setattr(files, "digest_of_rows", lambda _: "0" * 64)
     with pytest.raises(CoterieError, match="does not hold the rows that were verified"):
         coterie.write(release, table, sidecar=tmp_path / "safe.json")
     assert list(tmp_path.iterdir()) == []

@@ -1,6 +1,6 @@
 """Object stores: read, written with the sidecar last, nothing replaced and nothing left behind.
 
-Covers: writing/elsewhere.py
+Covers: writing/files.py
 """
 
 import json
@@ -15,7 +15,7 @@ from coterie.errors import CoterieError, InputError, MissingError, ParameterErro
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.reading.places import objects
 from coterie.testing import queries_log
-from coterie.writing import elsewhere
+from coterie.writing import files
 from tests.helpers.servers import NOBODY, PASSWORD
 
 NUMBERS = count()
@@ -144,13 +144,13 @@ def test_whatever_fails_leaves_nothing(s3, release, tmp_path, monkeypatch, at):
 def test_what_came_meanwhile_stays(s3, release, tmp_path, monkeypatch):
     store = f"s3://logs/test-{next(NUMBERS)}"
     (tmp_path / "theirs").write_text("theirs")
-    real = elsewhere.write_release
+    real = files.write_release
 
     def slow(*arguments, **given):
         _put(tmp_path / "theirs", f"{store}/safe.tsv/part-00001.tsv")
         return real(*arguments, **given)
 
-    monkeypatch.setattr(elsewhere, "write_release", slow)
+    monkeypatch.setattr(files, "write_release", slow)
     with pytest.raises(ParameterError, match="exists"):
         coterie.write(release, f"{store}/safe.tsv", parts=3)
     assert _objects(store) == ["safe.tsv/part-00001.tsv"]
