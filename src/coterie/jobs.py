@@ -19,8 +19,7 @@ import polars as pl
 from coterie import measures, verbs
 from coterie.core import registry
 from coterie.core.files import expand, files_in, home_of
-from coterie.core.groups import GROUPS_DIGEST
-from coterie.core.log import Log, Record, Release
+from coterie.core.log import GROUPS_DIGEST, Log, Record, Release
 from coterie.core.params import early_params, files_of
 from coterie.core.plan import Method, can_regroup, refuse_engine, shape_given, spends
 from coterie.core.promise import Verdict

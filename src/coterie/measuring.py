@@ -15,8 +15,8 @@ import polars as pl
 
 from coterie import verbs
 from coterie.core import registry
+from coterie.core.files import label_of, place_of
 from coterie.core.log import Log, Release
-from coterie.core.place import label_of, place_of
 from coterie.core.plan import Method, baseline_of
 from coterie.core.threads import Counted, Progress, Told
 from coterie.core.wording import scores_in_words_of

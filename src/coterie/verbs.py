@@ -11,10 +11,8 @@ from typing import Any
 import polars as pl
 
 from coterie.core import randomness, registry
-from coterie.core.groups import GROUPS_DIGEST, GROUPS_OF, groups_digest
-from coterie.core.log import Log, Record, Release, Step
+from coterie.core.log import GROUPS_DIGEST, GROUPS_OF, Log, Record, Release, Step, groups_digest
 from coterie.core.params import early_params, public_params, showing
-from coterie.core.people import cautions
 from coterie.core.plan import Facts, Method, holds_rows, refuse_log, refuse_seed, shape_given, spends
 from coterie.core.plan import learn as learn_by
 from coterie.core.promise import Case, Verdict, promise_nothing, refuse_judging_on, with_k
@@ -32,6 +30,7 @@ from coterie.measures.comparison import Comparison, scores_of
 from coterie.measures.store import Store
 from coterie.promises import judge
 from coterie.reading import logs, places
+from coterie.reading.people import cautions
 from coterie.reading.reading import Reading
 from coterie.reading.searches import search_log
 from coterie.reports.views import log_view as log_view

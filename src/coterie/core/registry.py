@@ -2,13 +2,19 @@
 
 Built-in members are the files of a folder (those that start with `_` are not members); third parties
 add theirs through an entry point of the group `coterie.<kind>`. Nothing registers at import.
+
+Lists that come along as data are found here, too: words in TOML files beside the modules that use them, which nobody
+computes with. A file says in its first lines what is in it and, where it has one, its source. It is read once, on first
+use.
 """
 
 from __future__ import annotations
 
 import importlib
+import tomllib
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
+from functools import cache
 from importlib.metadata import entry_points
 from importlib.resources import files
 from keyword import iskeyword
@@ -156,3 +162,15 @@ def _built_in(kind: str) -> dict[str, str]:
 
 def _entry_points(kind: str) -> list[Any]:
     return list(entry_points(group=f"coterie.{kind}"))
+
+
+@cache
+def text_at(package: str, path: str) -> str:
+    """The text of a file of a package of Coterie: `text_at("text", "data/census_first_names.txt")`."""
+    return files(f"coterie.{package}").joinpath(path).read_text(encoding="utf-8")
+
+
+@cache
+def table_at(package: str, path: str) -> dict[str, Any]:
+    """A TOML file of a package of Coterie; not to be changed by whoever gets it."""
+    return tomllib.loads(text_at(package, path))

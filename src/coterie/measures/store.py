@@ -23,8 +23,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from coterie import __version__, measures
-from coterie.core.groups import GROUPS_DIGEST
-from coterie.core.log import sha256_of
+from coterie.core.log import GROUPS_DIGEST, sha256_of
 from coterie.core.scores import Score
 from coterie.measures.inputs import INPUTS, files_of
 from coterie.writing.targets import placed

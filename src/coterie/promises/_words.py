@@ -26,8 +26,8 @@ from dataclasses import MISSING, asdict, dataclass, fields
 from importlib.resources import files
 from typing import Any, ClassVar, cast
 
-from coterie.core.data import table_at
 from coterie.core.params import Several
+from coterie.core.registry import table_at
 from coterie.core.shapes import QUERIES
 
 EDITION = 2

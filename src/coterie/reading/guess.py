@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from coterie.core.data import table_at
-from coterie.core.people import leaves, may_name_people, named, plain
+from coterie.core.registry import table_at
 from coterie.core.shapes import QUERIES, TERMS, VISITS, Shape
+from coterie.core.wording import leaves, named, plain
 from coterie.errors import InputError
+from coterie.reading.people import may_name_people
 from coterie.reading.values import as_integer, as_text, as_time, missing
 
 _KINDS = ("people", "contacts", "browsers", "sessions", "addresses")  # who is counted, best first

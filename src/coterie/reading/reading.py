@@ -6,6 +6,8 @@ study, of the sidecar and of what the gate and the studio are told.
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -15,7 +17,6 @@ from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 
 from coterie.core import registry
-from coterie.core.columns import columns_as_text, columns_in
 from coterie.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
@@ -45,6 +46,28 @@ def columns_of(given: str | Mapping[str, str]) -> dict[str, str]:
         return columns_in(given) if isinstance(given, str) else dict(given)
     except ValueError:
         raise ParameterError("--columns is written user=NAME,query=NAME, our name first.") from None
+
+
+def columns_in(text: str) -> dict[str, str]:
+    """Our names and those of the table; ValueError where that is not how it is written.
+
+    A pair with a comma in it stands in quotes, as in any table of values: `"user=name, first",query=q`.
+    """
+    try:
+        parts = next(csv.reader([text]), [])
+    except csv.Error:
+        raise ValueError(text) from None
+    pairs = [part.partition("=") for part in parts if part]
+    if any(not (name.strip() and mark and column.strip()) for name, mark, column in pairs):
+        raise ValueError(text)
+    return {name.strip(): column.strip() for name, _, column in pairs}
+
+
+def columns_as_text(columns: Mapping[str, str]) -> str:
+    """The text that `columns_in` reads."""
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow([f"{name}={column}" for name, column in columns.items()])
+    return line.getvalue()
 
 
 def _is_text(value: Any) -> bool:

@@ -8,7 +8,7 @@ import stat
 from collections.abc import Sequence
 from pathlib import Path
 
-from coterie.core.place import place_of
+from coterie.core.files import place_of
 from coterie.errors import InputError, ParameterError
 from coterie.studio.plain import Source, Stamp
 

@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import ArrayLike
 
 from coterie.core.arrays import Floats, Ints
-from coterie.core.data import table_at
+from coterie.core.registry import table_at
 
 ZIPF_EXPONENT = 1.0
 MIX = np.uint64(0x9E3779B97F4A7C15)  # an odd multiplier with its bits well spread

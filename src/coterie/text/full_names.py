@@ -11,7 +11,7 @@ from pathlib import Path
 
 import polars as pl
 
-from coterie.core.data import text_at
+from coterie.core.registry import text_at
 from coterie.errors import InputError
 from coterie.text.single import spell_one
 

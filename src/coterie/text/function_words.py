@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
 
-from coterie.core.data import table_at
+from coterie.core.registry import table_at
 from coterie.errors import InputError
 from coterie.text.words import digest_of
 

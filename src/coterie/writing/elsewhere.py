@@ -20,9 +20,9 @@ from typing import Any
 
 import polars as pl
 
+from coterie.core.files import OBJECTS, Place, place_of
 from coterie.core.log import Release
 from coterie.core.parts import listed_parts, sidecar_path
-from coterie.core.place import OBJECTS, Place, place_of
 from coterie.core.row_digest import digest_of_rows
 from coterie.core.scratch import Scratch
 from coterie.core.shapes import TIME, Shape

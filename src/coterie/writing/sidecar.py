@@ -16,12 +16,13 @@ from coterie.core.log import Log, Record, Release
 from coterie.core.params import File, Param, params_of
 from coterie.core.parts import Part, Sha256, list_digest
 from coterie.core.parts import sidecar_path as sidecar_path
-from coterie.core.people import ADDRESS_AND_AGENT, in_place_of_people, noun_in, person_in
 from coterie.core.plan import Facts
 from coterie.core.promise import NOTHING, Check, Promise, promise_class, promise_nothing, released_shape, to_dict
 from coterie.core.shapes import RELEASED_SHAPES, SHAPES, Shape
+from coterie.core.wording import in_place_of_people, noun_in, person_in
 from coterie.errors import CoterieError, InputError, NotCheckableError, ParameterError, UnknownNameError
 from coterie.promises._words import EDITION, Worded, Words, fits, has_edition, words_in
+from coterie.reading.people import ADDRESS_AND_AGENT
 from coterie.reading.reading import FOUND, Reading
 from coterie.steps import PrepareStep, digested_text, lacks_file, public_text, step_of, with_file_in
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import polars as pl
 
-from coterie.core.people import ADDRESS_AND_AGENT
 from coterie.core.shapes import VISITS
 from coterie.reading.formats._json import Document, documents, first_text, sections, text, value_of
+from coterie.reading.people import ADDRESS_AND_AGENT
 from coterie.reading.source import Loaded, Source, Spool, reason
 from coterie.reading.values import as_integer, as_time
 

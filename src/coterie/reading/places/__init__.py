@@ -17,8 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from coterie.core.files import STDIN
-from coterie.core.place import OBJECTS, Place, place_of
+from coterie.core.files import OBJECTS, STDIN, Place, place_of
 from coterie.core.scratch import Scratch
 from coterie.errors import MissingError, ParameterError
 

@@ -15,7 +15,7 @@ from typing import Any, Literal, Protocol, Self, TypeAlias
 
 import polars as pl
 
-from coterie.core.place import Place
+from coterie.core.files import Place
 from coterie.errors import InputError, MissingError, ParameterError
 
 Kind: TypeAlias = Literal["text", "whole", "number", "time"]

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from coterie.core.place import Place
+from coterie.core.files import Place
 from coterie.errors import MissingError
 from coterie.reading.places import needs_extra
 from coterie.reading.places.databases import (

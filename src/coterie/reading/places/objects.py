@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import urlsplit
 
-from coterie.core.place import Place
+from coterie.core.files import Place
 from coterie.errors import InputError, MissingError, ParameterError
 from coterie.reading.places import needs_extra
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from coterie.core.place import Place
+from coterie.core.files import Place
 from coterie.errors import InputError, MissingError
 from coterie.reading.places import needs_extra
 from coterie.reading.places.databases import Kind, arrow_rows, in_schema, quoted, quoted_column, write_batches

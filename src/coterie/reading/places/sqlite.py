@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import polars as pl
 
-from coterie.core.place import Place
+from coterie.core.files import Place
 from coterie.errors import InputError, MissingError
 from coterie.reading.places.databases import Kind, in_schema, in_sentences, quoted, quoted_column, write_frames
 

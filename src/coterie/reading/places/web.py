@@ -9,7 +9,7 @@ import urllib.request
 from pathlib import Path
 from typing import IO, Any
 
-from coterie.core.place import Place
+from coterie.core.files import Place
 from coterie.core.scratch import disk_is_full
 from coterie.errors import InputError, MissingError
 

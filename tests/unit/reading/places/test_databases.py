@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 import coterie
-from coterie.core.place import place_of
+from coterie.core.files import place_of
 from coterie.errors import CoterieError, InputError, MissingError, ParameterError
 from coterie.methods.microaggregate_documents import MicroaggregateDocuments
 from coterie.methods.suppress_rare import SuppressRare
