@@ -106,6 +106,8 @@ class Option:
     """The values that it accepts, in words."""
     of_format: bool = False
     """Whether only formats use it that `take` it, and others refuse it."""
+    told: bool = False
+    """Whether rows depend on it, so that it is part of a log's digest and its sidecar says it."""
 
 
 def _up_to(most: int) -> dict[str, Any]:
@@ -122,7 +124,7 @@ class Reading:
     format: Annotated[str | None, Option("Log format; else it is sniffed.", "NAME")] = None
     columns: Annotated[
         Mapping[str, str],
-        Option("Which column of a table holds what.", "user=A,query=B", columns_of, of_format=True),
+        Option("Which column of a table holds what.", "user=A,query=B", columns_of, of_format=True, told=True),
     ] = field(default_factory=dict)
     details: Annotated[
         Mapping[str, str],
@@ -131,12 +133,15 @@ class Reading:
             "A,B=COLUMN",
             details_of,
             of_format=True,
+            told=True,
         ),
     ] = field(default_factory=dict)
     """In the order in which details are kept."""
     user_field: Annotated[
         str | None,
-        Option("Field that identifies a user (algolia, elastic, matomo, solr, ubi).", "NAME", of_format=True),
+        Option(
+            "Field that identifies a user (algolia, elastic, matomo, solr, ubi).", "NAME", of_format=True, told=True
+        ),
     ] = None
     date: Annotated[
         str | None,
@@ -146,6 +151,7 @@ class Reading:
             accepts=_is_day,
             allowed="YYYY-MM-DD",
             of_format=True,
+            told=True,
         ),
     ] = None
     terms: Annotated[
@@ -160,6 +166,7 @@ class Reading:
             "Read an access log as a search log: the parameter of addresses that holds searches, or auto.",
             "NAME",
             accepts=lambda value: bool(names_of(value)),
+            told=True,
         ),
     ] = None
     words: Annotated[
@@ -214,6 +221,11 @@ class Reading:
         return {name: value for name in options() if (value := getattr(self, name)) not in (None, False, {})}
 
     @property
+    def told(self) -> dict[str, Any]:
+        """What was said of options that rows depend on."""
+        return {name: value for name, value in self.said.items() if options()[name].told}
+
+    @property
     def words_said(self) -> list[str]:
         """The same as they are written on the command line."""
         texts = {name: columns_as_text(value) if name in _TABLES else str(value) for name, value in self.said.items()}
@@ -260,14 +272,7 @@ class Reading:
 
     def digested(self, settings: Mapping[str, int | str]) -> str:
         """As text what was said, and the settings that rows depend on; empty where nothing was."""
-        given = {
-            "columns": dict(self.columns),
-            "details": list(self.details.items()),
-            "user_field": self.user_field,
-            "date": self.date,
-            "query_param": self.query_param,
-            **settings,
-        }
+        given = {**self.told, "columns": dict(self.columns), "details": list(self.details.items()), **settings}
         given = {name: value for name, value in given.items() if value}
         return json.dumps(given, sort_keys=True) if given else ""
 
@@ -281,6 +286,13 @@ def options() -> dict[str, Option]:
     hints = get_type_hints(Reading, localns={"Shape": object}, include_extras=True)
     marks = {each.name: get_args(hints[each.name])[1:] for each in fields(Reading)}
     return {name: found[0] for name, found in marks.items() if found and isinstance(found[0], Option)}
+
+
+def kinds_told() -> dict[str, type]:
+    """What a sidecar may say of how a log was read, by its name, and of which type that is."""
+    kinds = {int: int, columns_of: dict, details_of: tuple}
+    told = {name: option.read for name, option in options().items() if option.told or option.of_format}
+    return {**{name: kinds.get(read, str) for name, read in told.items()}, **dict.fromkeys(FOUND, str)}
 
 
 def takes_of(format: str) -> tuple[str, ...]:
