@@ -2,10 +2,7 @@
 
     objects         s3://, gs://, az:// through obstore (extra `cloud`)
     web             https://, read only
-    databases       what the next three have in common: a table is read whole, and written in one transaction
-    sqlite          sqlite:FILE, with the standard library
-    duckdb          duckdb:FILE (extra `duckdb`)
-    postgresql      postgresql://, through ADBC (extra `postgresql`)
+    databases       sqlite:FILE, duckdb:FILE, postgresql://: a table is read whole, and written in one transaction
 
 Whatever is read comes into a private folder first, so that formats, judges and measures know files only. Errors of
 libraries are not passed on: they may hold an address with a password, or a value.
