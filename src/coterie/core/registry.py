@@ -19,39 +19,35 @@ from importlib.metadata import entry_points
 from importlib.resources import files
 from keyword import iskeyword
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from coterie.errors import InputError, ParameterError, UnknownNameError, did_you_mean
 
-_FOLDERS = {
-    "methods": ("methods",),
-    "promises": ("promises",),
-    "formats": ("reading/formats",),
-    "steps": ("steps",),
-    "embeddings": ("embeddings",),
-    "measures": ("measures/privacy", "measures/utility", "measures/attacks"),
-    "protocols": ("simulate/protocols",),
-    "simulation_measures": ("simulate/measures",),
-    "engines": (),
-}
+
+class _Kind(NamedTuple):
+    """A kind of members."""
+
+    folders: tuple[str, ...] = ()
+    """Where those of Coterie are."""
+    parts: tuple[str, ...] = ()
+    """What a member must have to be used at all; the testing kit asks for more."""
+    example: str = ""
 
 
-_PARTS = {
-    "methods": ("accepts", "promises", "plan", "release"),
-    "promises": ("headline", "sentence", "limits", "releases", "evidence", "check", "of_foreign"),
-    "formats": ("shape", "expected", "load"),
-    "steps": ("__call__",),
-    "protocols": ("protect",),
-    "engines": ("addresses", "takes", "session_for", "read", "log", "examine"),
-}
-"""What a member must have to be used at all; the testing kit asks for more."""
-_EXAMPLES = {
-    "methods": "methods/_template.py",
-    "promises": "promises/query_k_anonymity.py",
-    "formats": "reading/formats/excite.py",
-    "steps": "steps/drop_empty.py",
-    "protocols": "simulate/protocols/unlinkable.py",
-    "engines": "engines/clusters.py",
+_KINDS = {
+    "methods": _Kind(("methods",), ("accepts", "promises", "plan", "release"), "methods/_template.py"),
+    "promises": _Kind(
+        ("promises",),
+        ("headline", "sentence", "limits", "releases", "evidence", "check", "of_foreign"),
+        "promises/query_k_anonymity.py",
+    ),
+    "formats": _Kind(("reading/formats",), ("shape", "expected", "load"), "reading/formats/excite.py"),
+    "steps": _Kind(("steps",), ("__call__",), "steps/drop_empty.py"),
+    "embeddings": _Kind(("embeddings",)),
+    "measures": _Kind(("measures/privacy", "measures/utility", "measures/attacks")),
+    "protocols": _Kind(("simulate/protocols",), ("protect",), "simulate/protocols/unlinkable.py"),
+    "simulation_measures": _Kind(("simulate/measures",)),
+    "engines": _Kind((), ("addresses", "takes", "session_for", "read", "log", "examine"), "engines/clusters.py"),
 }
 
 
@@ -84,7 +80,7 @@ def member(kind: str, name: str) -> Any:
 
 def complete(kind: str, name: str, given: Any) -> Any:
     """What is given if it has all that its kind needs; InputError where it was made for another version of Coterie."""
-    missing = [part for part in _PARTS.get(kind, ()) if not hasattr(given, part)]
+    missing = [part for part in _KINDS[kind].parts if not hasattr(given, part)]
     if missing:
         raise _incomplete(kind, name, f"lacks {', '.join(missing)}")
     return given
@@ -93,7 +89,7 @@ def complete(kind: str, name: str, given: Any) -> Any:
 def _incomplete(kind: str, name: str, fault: str) -> InputError:
     return InputError(
         f"The {kind[:-1]} {name} {fault}: it was made for another version of Coterie. Ask those who made it for a "
-        f"newer one; coterie/{_EXAMPLES.get(kind, kind)} shows what a {kind[:-1]} has."
+        f"newer one; coterie/{_KINDS[kind].example or kind} shows what a {kind[:-1]} has."
     )
 
 
@@ -151,7 +147,7 @@ def class_name(name: str) -> str:
 
 def _built_in(kind: str) -> dict[str, str]:
     paths: dict[str, str] = {}
-    for folder in _FOLDERS[kind]:
+    for folder in _KINDS[kind].folders:
         root = files("coterie").joinpath(folder)
         for entry in root.iterdir():
             stem, dot, suffix = entry.name.rpartition(".")
