@@ -525,7 +525,7 @@ def taxonomy_coverage(
 ) -> pl.DataFrame:
     """Which share of the terms and queries of a log has a concept, and at which level at least."""
     from coterie import taxonomies
-    from coterie.taxonomies.summary import cover
+    from coterie.taxonomies import cover
 
     tree = taxonomies.load(taxonomy)
     progress("read")

@@ -37,7 +37,7 @@ from coterie.promises._single_queries import (
     of_rows_alone,
 )
 from coterie.promises._words import Worded
-from coterie.text.function_words import FUNCTION_LISTS, name_of_words
+from coterie.text.language import FUNCTION_LISTS, name_of_words
 
 _SMALL_ITEMS, _SMALL_CROWDS = 2_000, 200_000  # released items, and their users, up to which all pairs are compared
 _FUNCTION_WORDS = "the function words, which are in the run record (--record DIR)"

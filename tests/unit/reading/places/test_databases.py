@@ -1,6 +1,6 @@
 """Tables of databases: read as logs, written in one transaction, verified by the digest of their rows.
 
-Covers: reading/places/databases.py, reading/places/__init__.py, writing/elsewhere.py
+Covers: reading/places/__init__.py, writing/elsewhere.py
 """
 
 import json
