@@ -87,8 +87,7 @@ def place_of(text: object) -> Place | None:
     match = _SCHEME.match(written)
     if match is None:
         return None
-    scheme = match[1].lower()
-    scheme = _ALSO.get(scheme, scheme)
+    scheme = _ALSO.get(match[1].lower(), match[1].lower())
     if match[2] is None and scheme not in _FILES:  # `synth:users=9`, or a file with a colon in its name
         if scheme == "postgresql" or (scheme in (*WEB, *OBJECTS) and "@" in written):  # it may hold a password
             raise ParameterError(f"{scheme}: needs two slashes behind it: {scheme}://...")
@@ -98,8 +97,10 @@ def place_of(text: object) -> Place | None:
         raise ParameterError(f"{_label(written)}: what is sent by http:// can be read on its way. Give https://.")
     if scheme not in (*OBJECTS, *WEB, *DATABASES):
         raise ParameterError(f"{scheme}:// is no place that Coterie knows. It knows {_KNOWN}.")
-    if scheme not in DATABASES:
-        return _with_path(Place(scheme=scheme, address=written, label=_label(written)))
+    return _of_database(scheme, written) if scheme in DATABASES else _of_path(scheme, written)
+
+
+def _of_database(scheme: str, written: str) -> Place:
     address, mark, table = written.partition("#")
     shown = address if scheme in _FILES else _label(address)
     if mark and not _TABLE.fullmatch(table):
@@ -125,12 +126,13 @@ def refuse_place(text: object) -> None:
         raise ParameterError(f"{place.label} is not a file, and only files of this machine can be used here.")
 
 
-def _with_path(place: Place) -> Place:
-    parts = urlsplit(place.address)
-    if place.scheme in OBJECTS and {".", ".."} & set(parts.path.split("/")):
+def _of_path(scheme: str, written: str) -> Place:
+    place, parts = Place(scheme=scheme, address=written, label=_label(written)), urlsplit(written)
+    if scheme in OBJECTS and {".", ".."} & set(parts.path.split("/")):
         raise ParameterError(f"{place.label}: names of objects have no . and .. as parts.")
     if not parts.hostname or not parts.path.strip("/"):
-        raise ParameterError(f"{place.label} names no file: {place.scheme}://{_first(place.scheme)}/PATH is expected.")
+        first = "HOST" if scheme in WEB else "CONTAINER" if scheme == "az" else "BUCKET"
+        raise ParameterError(f"{place.label} names no file: {scheme}://{first}/PATH is expected.")
     return place
 
 
@@ -143,10 +145,6 @@ def _refuse_unclear(scheme: str, address: str) -> None:
             f"{scheme}://...: the address cannot be taken apart. Signs such as / ? # @ and : in a user's name or a "
             f"password are written %2F %3F %23 %40 %3A there."
         )
-
-
-def _first(scheme: str) -> str:
-    return "HOST" if scheme in WEB else "CONTAINER" if scheme == "az" else "BUCKET"
 
 
 def _label(address: str) -> str:

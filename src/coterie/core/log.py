@@ -316,17 +316,17 @@ def _sentences(log: Log) -> str:
 
 def sha256_of(files: Iterable[Path]) -> tuple[str, ...]:
     """The SHA-256 of each file."""
-    return tuple(_sha256(path) for path in files)
+
+    def digest(path: Path) -> str:
+        with path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+
+    return tuple(map(digest, files))
 
 
 def digest_of(file_digests: Iterable[str], reading: str = "") -> str:
     """The digest of a log that was read from files with these digests, in the way that `reading` says."""
     return hashlib.sha256(("".join(file_digests) + reading).encode()).hexdigest()
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

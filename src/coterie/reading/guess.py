@@ -279,8 +279,12 @@ def check_columns(names: list[str], columns: Mapping[str, str]) -> None:
                 f"{', '.join(QUERIES.readable)}; access logs {', '.join(VISITS.readable)}; documents "
                 f"{', '.join(TERMS.readable)}."
             )
-        if column not in names and column.split(".")[0] not in names:
-            raise InputError(f"--columns {name}={column}: the table has no column of that name.")
+        _refuse_missing("columns", name, column, names)
+
+
+def _refuse_missing(option: str, name: str, column: str, names: Collection[str]) -> None:
+    if column not in names and column.split(".")[0] not in names:
+        raise InputError(f"--{option} {name}={column}: the table has no column of that name.")
 
 
 def refuse_absent(picked: Mapping[str, str], found: set[str]) -> None:
@@ -297,8 +301,7 @@ def refuse_absent(picked: Mapping[str, str], found: set[str]) -> None:
 def check_details(names: list[str], details: Mapping[str, str], picked: Mapping[str, str]) -> None:
     """Raise InputError for a further detail that the table does not have, or that is another column already."""
     for name, column in details.items():
-        if column not in names and column.split(".")[0] not in names:
-            raise InputError(f"--details {name}={column}: the table has no column of that name.")
+        _refuse_missing("details", name, column, names)
         if other := next((own for own, there in picked.items() if there == column and own != name), None):
             raise InputError(
                 f"--details {name}={column}: that column is the {other} already. A detail needs one of its own."

@@ -49,12 +49,7 @@ class Parsed(NamedTuple):
     """How many good lines each remark is about."""
 
 
-def read(
-    patterns: Sequence[str | Path],
-    options: Reading | None = None,
-    *,
-    progress: Progress | None = None,
-) -> Log:
+def read(patterns: Sequence[str | Path], options: Reading | None = None, *, progress: Progress | None = None) -> Log:
     """A log from files, globs or standard input (`-`).
 
     `progress` hears which share of the bytes is read.

@@ -52,11 +52,9 @@ def load(source: Source, options: object) -> Loaded:  # noqa: ARG001 (same for a
     """Parse the requests."""
     spool = Spool(source, _ROW)
     for row, (_, document) in enumerate(documents(source)):
-        if document is None:
-            spool.add((row, *([None] * 4), "", *([None] * 4), "columns"))
-        elif isinstance(document.get("request"), dict):
+        if document is not None and isinstance(document.get("request"), dict):
             spool.add((row, *_visit(document), None))
-        elif str(document.get("logger", _LOGGER)).startswith(_LOGGER):
+        elif document is None or str(document.get("logger", _LOGGER)).startswith(_LOGGER):
             spool.add((row, *([None] * 4), "", *([None] * 4), "columns"))
     time = as_time(pl.col("time"), pl.String())
     status = as_integer(pl.col("status"), pl.String(), pl.Int16)

@@ -1,7 +1,6 @@
 """Places: bytes and tables that are elsewhere, brought to this machine and back.
 
-    objects         s3://, gs://, az:// through obstore (extra `cloud`)
-    web             https://, read only
+    objects         s3://, gs://, az:// through obstore (extra `cloud`); https://, read only
     databases       sqlite:FILE, duckdb:FILE, postgresql://: a table is read whole, and written in one transaction
 
 Whatever is read comes into a private folder first, so that formats, judges and measures know files only. Errors of
@@ -67,13 +66,9 @@ def bring(paths: Sequence[str | Path], sql: str | None = None) -> Brought | None
 
 def fetch(place: Place, folder: Path) -> list[Path]:
     """Copies, in a folder, of the file that a place names, or of all that a pattern stands for."""
-    if place.scheme in OBJECTS:
-        from coterie.reading.places import objects
+    from coterie.reading.places import objects
 
-        return objects.fetch(place, folder)
-    from coterie.reading.places import web
-
-    return [web.fetch(place, folder)]
+    return objects.fetch(place, folder) if place.scheme in OBJECTS else [objects.fetch_page(place, folder)]
 
 
 def needs_extra(extra: str, package: str, label: str) -> MissingError:
