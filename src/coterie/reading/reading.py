@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import date as day
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 
 from coterie.core import registry
@@ -110,6 +110,9 @@ class Option:
     """Whether rows depend on it, so that it is part of a log's digest and its sidecar says it."""
 
 
+_of_rows = partial(Option, of_format=True, told=True)
+
+
 def _up_to(most: int) -> dict[str, Any]:
     def accepts(value: Any) -> bool:
         return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= most
@@ -123,36 +126,23 @@ class Reading:
 
     format: Annotated[str | None, Option("Log format; else it is sniffed.", "NAME")] = None
     columns: Annotated[
-        Mapping[str, str],
-        Option("Which column of a table holds what.", "user=A,query=B", columns_of, of_format=True, told=True),
+        Mapping[str, str], _of_rows("Which column of a table holds what.", "user=A,query=B", columns_of)
     ] = field(default_factory=dict)
     details: Annotated[
         Mapping[str, str],
-        Option(
+        _of_rows(
             "Further columns of a table that may accompany a query: device,country=geo.country.",
             "A,B=COLUMN",
             details_of,
-            of_format=True,
-            told=True,
         ),
     ] = field(default_factory=dict)
     """In the order in which details are kept."""
     user_field: Annotated[
-        str | None,
-        Option(
-            "Field that identifies a user (algolia, elastic, matomo, solr, ubi).", "NAME", of_format=True, told=True
-        ),
+        str | None, _of_rows("Field that identifies a user (algolia, elastic, matomo, solr, ubi).", "NAME")
     ] = None
     date: Annotated[
         str | None,
-        Option(
-            "Day of times that have none (sogou).",
-            "YYYY-MM-DD",
-            accepts=_is_day,
-            allowed="YYYY-MM-DD",
-            of_format=True,
-            told=True,
-        ),
+        _of_rows("Day of times that have none (sogou).", "YYYY-MM-DD", accepts=_is_day, allowed="YYYY-MM-DD"),
     ] = None
     terms: Annotated[
         int | None, Option("Most terms of a document, 100 unless said (documents).", "N", **_up_to(MOST_TERMS))

@@ -34,7 +34,6 @@ from dataclasses import dataclass
 from html import unescape
 from itertools import chain, islice
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -74,6 +73,8 @@ _SAMPLE = 1000  # lines that tell what separates the parts of a path
 _NUMBER = re.compile(r"^\d+ - ")
 
 Row = tuple[int, list[str]]
+Columns = dict[str, int]
+"""Where a table has what; what it lacks is not there."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -328,34 +329,23 @@ def _read_dump(path: Path, categories: Categories, encoding: str) -> list[str]:
     return [f"{path.name}: {bad:,} lines are not in the encoding {encoding} and were left out."] if bad else []
 
 
-class _Columns(NamedTuple):
-    """Where a table has what; None for what it lacks."""
-
-    path: int | None = None
-    id: int | None = None
-    parent: int | None = None
-    label: int | None = None
-    pages: int | None = None
-    title: int | None = None
-
-
 def _read_table(path: Path, categories: Categories, separator: str | None, encoding: str) -> list[str]:
     """Add the categories of a table; what there is to say about it."""
     rows = _rows(path, encoding)
     first = list(islice(rows, _HEADER_LINES))
     columns, header = _columns(first)
     rows = chain(first[header:], rows)
-    if columns.path is None:
+    if "path" not in columns:
         return _read_parents(rows, columns, categories, path.name)
     sample = list(islice(rows, _SAMPLE))
     if separator is None:
-        separator = " > " if any(" > " in _cell(row, columns.path) for _, row in sample) else "/"
+        separator = " > " if any(" > " in _cell(row, columns, "path") for _, row in sample) else "/"
     named = set()
     for line, row in chain(sample, rows):
-        where = _cell(row, columns.path)
+        where = _cell(row, columns, "path")
         if separator == " > ":
             where = _NUMBER.sub("", where, count=1)
-        pages, title = _pages(row, columns, path.name, line), _cell(row, columns.title)
+        pages, title = _pages(row, columns, path.name, line), _cell(row, columns, "title")
         named.add(categories.add_path(where.split(separator), pages, title))
     if not header and len(categories.labels) > 1 and all(parent < 0 for parent in categories.parent):
         return [f"No category is below another: no path has {separator!r} in it. Name what is there with --separator."]
@@ -363,7 +353,7 @@ def _read_table(path: Path, categories: Categories, separator: str | None, encod
     return [f"{added:,} categories are only named as a part of others; they were added."] if added else []
 
 
-def _read_parents(rows: Iterable[Row], columns: _Columns, categories: Categories, name: str) -> list[str]:
+def _read_parents(rows: Iterable[Row], columns: Columns, categories: Categories, name: str) -> list[str]:
     if categories.without:
         raise ParameterError(
             "Categories can be left out of paths and dumps only: take them out of the table of parents."
@@ -371,14 +361,14 @@ def _read_parents(rows: Iterable[Row], columns: _Columns, categories: Categories
     number: dict[str, int] = {}
     above: list[tuple[int, str]] = []
     for line, row in rows:
-        own, label = _cell(row, columns.id), tidy(_cell(row, columns.label))
+        own, label = _cell(row, columns, "id"), tidy(_cell(row, columns, "label"))
         if not own or not label:
             raise InputError(f"{name} line {line} has no {'label' if own else 'id'}: every category needs both.")
         if own in number:
             raise InputError(f"{name} line {line} has an id that another line has too: give each category its own.")
         number[own] = categories.add((label, own), label, _pages(row, columns, name, line))
-        categories.add_title(number[own], _cell(row, columns.title))
-        parent = _cell(row, columns.parent)
+        categories.add_title(number[own], _cell(row, columns, "title"))
+        parent = _cell(row, columns, "parent")
         above.append((line, "" if parent == own else parent))
     missing = [line for line, parent in above if parent and parent not in number]
     if missing:
@@ -396,25 +386,21 @@ def _read_parents(rows: Iterable[Row], columns: _Columns, categories: Categories
     return []
 
 
-def _columns(rows: list[Row]) -> tuple[_Columns, int]:
+def _columns(rows: list[Row]) -> tuple[Columns, int]:
     """What the columns are, and how many rows at the top are not categories."""
     for at, (_, row) in enumerate(rows):
         cells = [re.sub(r"[\s_]", "", cell).lower() for cell in row]
-        places = {name: _place(cells, names) for name, names in _NAMES.items()}
-        columns = _Columns(**places)
-        if columns.id is not None and columns.parent is not None and columns.label is not None:
-            return columns._replace(path=None), at + 1
-        if at == 0 and columns.path is not None:
+        places = {what: [cells.index(name) for name in names if name in cells] for what, names in _NAMES.items()}
+        columns = {what: found[0] for what, found in places.items() if found}
+        if {"id", "parent", "label"} <= columns.keys():
+            return {what: place for what, place in columns.items() if what != "path"}, at + 1
+        if at == 0 and "path" in columns:
             return columns, 1
     # No header: a path, then a number, then titles.
     width = max((len(row) for _, row in rows), default=0)
     if width > 1 and not next(row[1] for _, row in rows if len(row) > 1).strip().isdigit():
-        return _Columns(path=0, title=1), 0
-    return _Columns(path=0, pages=1 if width > 1 else None, title=2 if width > 2 else None), 0
-
-
-def _place(cells: list[str], names: tuple[str, ...]) -> int | None:
-    return next((cells.index(name) for name in names if name in cells), None)
+        return {"path": 0, "title": 1}, 0
+    return {what: place for place, what in enumerate(("path", "pages", "title")) if place < max(width, 1)}, 0
 
 
 def _rows(path: Path, encoding: str) -> Iterator[Row]:
@@ -434,15 +420,15 @@ def _rows(path: Path, encoding: str) -> Iterator[Row]:
         raise InputError(f"{path.name} line {reader.line_num} is not csv: check its quotes.") from None
 
 
-def _cell(row: list[str], column: int | None) -> str:
-    return row[column] if column is not None and column < len(row) else ""
+def _cell(row: list[str], columns: Columns, what: str) -> str:
+    return row[columns[what]] if what in columns and columns[what] < len(row) else ""
 
 
-def _pages(row: list[str], columns: _Columns, name: str, line: int) -> int:
+def _pages(row: list[str], columns: Columns, name: str, line: int) -> int:
     """The number of pages of a row: its count, else one for each title."""
-    text = _cell(row, columns.pages)
+    text = _cell(row, columns, "pages")
     if not text:
-        return int(bool(_cell(row, columns.title)))
+        return int(bool(_cell(row, columns, "title")))
     if not (text.isascii() and text.isdigit() and len(text) <= 15):
         raise InputError(f"{name} line {line}: the number of pages is not a whole number: write digits only.")
     return int(text)
