@@ -94,7 +94,8 @@ class Log:
         rows = [("rows read", f"{self.rows_read:,}")] if self.rows_read else []
         steps = ", ".join(step.name for step in self.history) or "none"
         columns = ", ".join(self.shape.released)
-        return html_table(f"Log: {self.shape.doc}", [*rows, ("columns", columns), ("steps", steps)], _sentences(self))
+        said = in_python(" ".join((*self.notes, *(f"{text[0].upper()}{text[1:]}." for text in self.warnings))))
+        return html_table(f"Log: {self.shape.doc}", [*rows, ("columns", columns), ("steps", steps)], said)
 
     def then(self, frame: pl.LazyFrame, step: Step) -> Log:
         """This log after one more step."""
@@ -308,10 +309,6 @@ class Release:
     def to_pandas(self) -> pd.DataFrame:
         """The released rows as a pandas frame."""
         return self.log.to_pandas()
-
-
-def _sentences(log: Log) -> str:
-    return in_python(" ".join((*log.notes, *(f"{warning[0].upper()}{warning[1:]}." for warning in log.warnings))))
 
 
 def sha256_of(files: Iterable[Path]) -> tuple[str, ...]:

@@ -45,7 +45,7 @@ from coterie.reading.formats import _json
 from coterie.reading.formats._pages import pages_agree
 from coterie.reading.reading import Reading
 from coterie.reading.sniff import csv_reader, delimiter_of, kind_of, named, names_of
-from coterie.reading.source import DAMAGE, Loaded, Section, Sections, Source, Spool, line_sections, reason
+from coterie.reading.source import DAMAGE, Loaded, Section, Sections, Source, Spool, line_sections, reason, split_tabs
 from coterie.reading.values import as_integer, as_text, as_time, as_weight, missing
 
 shape = QUERIES
@@ -99,7 +99,8 @@ def load(source: Source, options: Reading) -> Loaded:
     shape, picked = columns_of(names, options, complete=kind not in _JSON)
     require_same_columns({path: source.names[path] for path in source.paths}, kind)
     if kind == "parquet":
-        raw = _load_parquet(source, picked)
+        rows = pl.scan_parquet(list(map(str, source.paths)), glob=False)
+        raw = Raw(_numbered(rows, picked), _row_sections, columnar=True)
     elif kind in _JSON:
         raw = _load_jsonl(source, picked, names) if kind == "jsonl" else _load_documents(source, picked)
     else:
@@ -353,11 +354,6 @@ def _numbered(frame: pl.LazyFrame, picked: Mapping[str, str], first: int = 0) ->
     )
 
 
-def _load_parquet(source: Source, picked: dict[str, str]) -> Raw:
-    rows = pl.scan_parquet(list(map(str, source.paths)), glob=False)
-    return Raw(_numbered(rows, picked), _row_sections, columnar=True)
-
-
 def _row_sections(source: Source) -> Iterator[Section]:
     for path in source.paths:
         rows = pl.scan_parquet(str(path), glob=False).select(pl.len()).collect().item()
@@ -368,8 +364,7 @@ def _load_tsv(source: Source, names: list[str], picked: dict[str, str]) -> Raw:
     line = pl.col("line")
     rows = source.lines().filter(line != source.head()[0])
     inner = [f"_{i}" for i in range(len(names))]
-    parts = line.str.split_exact("\t", len(names)).struct.rename_fields([*inner, "_extra"])
-    frame = rows.with_columns(parts.alias("_parts")).unnest("_parts")
+    frame = split_tabs(rows, inner)
     wrong = pl.col("_extra").is_not_null() | pl.col(inner[-1]).is_null()
     columns = [pl.col(inner[names.index(column)]).alias(name) for name, column in picked.items()]
     bad = reason(encoding=source.damage(line), columns=wrong).alias("_bad")
