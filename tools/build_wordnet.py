@@ -10,9 +10,8 @@ import numpy as np
 import polars as pl
 
 from coterie.core.arrays import offsets
-from coterie.taxonomies import Taxonomy, packed
+from coterie.taxonomies import Taxonomy, by_depth, packed
 from coterie.taxonomies.lexicon import Lexicon
-from coterie.taxonomies.tree import by_depth
 from coterie.text.words import pieces
 
 TO = Path(__file__).parents[1] / "src" / "coterie" / "taxonomies" / "data"

@@ -11,10 +11,8 @@ from typing import Any, Literal, TypeAlias
 import polars as pl
 
 from coterie.core import randomness, registry
-from coterie.core.groups import GROUPS_DIGEST, GROUPS_OF, groups_digest
-from coterie.core.log import Log, Record, Release, Step
+from coterie.core.log import GROUPS_DIGEST, GROUPS_OF, Log, Record, Release, Step, groups_digest
 from coterie.core.params import early_params, public_params, showing
-from coterie.core.people import cautions
 from coterie.core.plan import Facts, Method, baseline_of, holds_rows, refuse_log, refuse_seed, shape_given, spends
 from coterie.core.plan import learn as learn_by
 from coterie.core.promise import Case, Promise, Verdict, promise_nothing, refuse_judging_on, with_k
@@ -40,6 +38,7 @@ from coterie.measures.comparison import ONE_MACHINE, Comparison, Store, scores_o
 from coterie.promises import judge
 from coterie.reading import logs, places
 from coterie.reading.logs import table_log
+from coterie.reading.people import cautions
 from coterie.reading.reading import Reading
 from coterie.reading.searches import search_log
 from coterie.reports import RANDOM, render, report_kind

@@ -21,11 +21,9 @@ from coterie.api import Job as Job
 from coterie.api import Page as Page
 from coterie.api import silent
 from coterie.core import registry
-from coterie.core.files import expand, files_in, home_of
-from coterie.core.groups import GROUPS_DIGEST
-from coterie.core.log import Log, Release
+from coterie.core.files import expand, files_in, home_of, label_of, place_of
+from coterie.core.log import GROUPS_DIGEST, Log, Release
 from coterie.core.params import early_params, files_of
-from coterie.core.place import label_of, place_of
 from coterie.core.plan import Method, can_regroup, refuse_engine, shape_given, spends
 from coterie.core.promise import Verdict
 from coterie.core.scratch import stop_if_asked
@@ -628,7 +626,7 @@ def taxonomy_coverage(
 ) -> pl.DataFrame:
     """Which share of the terms and queries of a log has a concept, and at which level at least."""
     from coterie import taxonomies
-    from coterie.taxonomies.summary import cover
+    from coterie.taxonomies import cover
 
     tree = taxonomies.load(taxonomy)
     job.progress("read")

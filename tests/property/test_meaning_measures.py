@@ -15,8 +15,8 @@ import pytest
 import coterie
 from coterie import api, taxonomies
 from coterie.core import randomness
+from coterie.core.log import chronological
 from coterie.core.shapes import QUERIES
-from coterie.core.split import chronological
 from coterie.errors import NotApplicableError
 from coterie.measures.subjects import levels_of
 from coterie.measures.utility import later_queries

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 import coterie
 from coterie import api
+from coterie.core.log import chronological
 from coterie.core.shapes import QUERIES
-from coterie.core.split import chronological
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
 from coterie.measures.utility import completion, train_on_release

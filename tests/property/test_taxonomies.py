@@ -1,6 +1,6 @@
 """Trees and lookups against slow, obvious ones.
 
-Covers: taxonomies/lexicon.py, taxonomies/tree.py
+Covers: taxonomies/lexicon.py
 """
 
 import math
@@ -14,9 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coterie import taxonomies
-from coterie.taxonomies import packed
+from coterie.taxonomies import by_depth, packed, totals
 from coterie.taxonomies.build import Categories, from_categories
-from coterie.taxonomies.tree import by_depth, totals
 from coterie.text.language import language
 from tests.helpers.small_trees import from_paths
 from tests.helpers.taxonomy_reference import Reference, forms_of, tree_of

@@ -167,7 +167,7 @@ def build(source: tuple[str, ...], output: Path, name: str | None, force: bool, 
 def show(taxonomy: str, as_json: bool) -> None:
     """The size of a TAXONOMY: wordnet, or a packed file."""
     from coterie import taxonomies
-    from coterie.taxonomies.summary import describe
+    from coterie.taxonomies import describe
 
     print_scores(describe(taxonomies.load(taxonomy)), as_json)
 

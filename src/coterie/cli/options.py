@@ -10,7 +10,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from coterie.cli import console
-from coterie.core.columns import columns_as_text
+from coterie.reading.reading import columns_as_text
 
 if TYPE_CHECKING:
     from coterie.reading.reading import Reading

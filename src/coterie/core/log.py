@@ -3,11 +3,20 @@
 Frames are lazy. The lines of a log are parsed once. Where they are many, their rows are in a private file that goes
 with the log, and each verb streams from there, so that 36 million lines never have to fit into memory. Representations
 show counts and names, never a value.
+
+A log can be split in two: a release is made of one part and judged by the other, which no method has seen. In time:
+what each user searched for earlier, and what they searched for later. In halves: some documents, and others.
+
+Groups of an earlier release, for another release of the same log: the same groups, or unions of them. Two releases with
+different groups can be laid side by side; two on the same groups, or on unions of them, cannot. A run record tells who
+was in which group. Groups are known by a digest, and a run keeps the digests of those that its own are unions of, so
+that a history can tell releases that go together from others.
 """
 
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -17,17 +26,20 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from coterie.core.people import noun_in, person_in, several
+from coterie.core import randomness
 from coterie.core.promise import Check, Promise, Verdict
 from coterie.core.run import HERE, Engine
-from coterie.core.shapes import Shape
-from coterie.core.wording import html_table
-from coterie.errors import MissingError, in_python
+from coterie.core.shapes import GROUPS, Shape
+from coterie.core.wording import html_table, noun_in, person_in, several
+from coterie.errors import InputError, MissingError, in_python
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
+GROUPS_DIGEST, GROUPS_OF = "groups", "groups_of"
+"""What a run calls the digest of its groups, and the digests of those that they are unions of, the nearest first."""
+_DAMAGED = "The table of subjects in the run record is damaged: use the record as it was written with the release."
 _SLICE = 100_000  # rows that are text at once
 _NOT_STEPS = ("read", "synth")  # entries of a history that are no prepare steps
 
@@ -82,7 +94,8 @@ class Log:
         rows = [("rows read", f"{self.rows_read:,}")] if self.rows_read else []
         steps = ", ".join(step.name for step in self.history) or "none"
         columns = ", ".join(self.shape.released)
-        return html_table(f"Log: {self.shape.doc}", [*rows, ("columns", columns), ("steps", steps)], _sentences(self))
+        said = in_python(" ".join((*self.notes, *(f"{text[0].upper()}{text[1:]}." for text in self.warnings))))
+        return html_table(f"Log: {self.shape.doc}", [*rows, ("columns", columns), ("steps", steps)], said)
 
     def then(self, frame: pl.LazyFrame, step: Step) -> Log:
         """This log after one more step."""
@@ -298,13 +311,14 @@ class Release:
         return self.log.to_pandas()
 
 
-def _sentences(log: Log) -> str:
-    return in_python(" ".join((*log.notes, *(f"{warning[0].upper()}{warning[1:]}." for warning in log.warnings))))
-
-
 def sha256_of(files: Iterable[Path]) -> tuple[str, ...]:
     """The SHA-256 of each file."""
-    return tuple(_sha256(path) for path in files)
+
+    def digest(path: Path) -> str:
+        with path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+
+    return tuple(map(digest, files))
 
 
 def digest_of(file_digests: Iterable[str], reading: str = "") -> str:
@@ -312,6 +326,103 @@ def digest_of(file_digests: Iterable[str], reading: str = "") -> str:
     return hashlib.sha256(("".join(file_digests) + reading).encode()).hexdigest()
 
 
-def _sha256(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class EarlierGroups:
+    """Who was in which group of an earlier release."""
+
+    table: pl.LazyFrame
+    """Of the shape GROUPS."""
+    digests: tuple[str, ...]
+    """Of these groups, then of those that they are unions of."""
+
+
+def earlier_groups(record: Record) -> EarlierGroups:
+    """The groups that a run record tells of; InputError where it has none."""
+    members = _members(record.subjects)
+    if members.is_empty():
+        raise InputError(
+            f"The run record is of a release by {record.run.get('method')}, which made no groups of users, so there "
+            "are none to use again. Give the record of a release in which users share profiles."
+        )
+    if members["subject"].has_nulls() or members["subject"].is_duplicated().any():
+        raise InputError(_DAMAGED)
+    digests = (_digest(members), *record.run.get(GROUPS_OF, ()))
+    return EarlierGroups(table=GROUPS.check(members.lazy()), digests=digests)
+
+
+def groups_digest(subjects: pl.LazyFrame) -> str:
+    """What groups are known by, whatever their numbers; empty where users are in none."""
+    members = _members(subjects)
+    return "" if members.is_empty() else _digest(members)
+
+
+def _members(subjects: pl.LazyFrame) -> pl.DataFrame:
+    """subject, group of those who are in one, in the order of subjects."""
+    try:
+        named = subjects.select(pl.col("original").cast(pl.String).alias("subject"), pl.col("group").cast(pl.UInt32))
+        return named.drop_nulls("group").collect(engine="streaming").sort("subject")
+    except (pl.exceptions.PolarsError, OSError):
+        raise InputError(_DAMAGED) from None
+
+
+def _digest(members: pl.DataFrame) -> str:
+    first = members.select("subject", pl.col("subject").min().over("group").alias("first"))
+    whole = hashlib.sha256()
+    for part in first.iter_slices(100_000):
+        whole.update(part.write_csv(include_header=False).encode())
+    return whole.hexdigest()
+
+
+def in_time(rows: pl.DataFrame, subject: str, item: str, time: str) -> pl.DataFrame:
+    """Rows by subject and time; at one time in an order that depends neither on the alphabet nor on the rows.
+
+    Where there are no times at all, the alphabet would decide which words are the earlier ones. Rows that agree in time
+    and item (several clicks of one search) go by their other columns; `row`, where a row stood, comes last.
+    """
+    items = rows.select(pl.col(item).unique().sort())
+    keys = items.with_columns(pl.Series("_key", randomness.keys(0, "items of one time", items[item])))
+    first = (subject, time, "_key") if time else (subject, "_key")
+    others = [name for name in rows.columns if name not in (*first, item, "row")]
+    last = ["row"] if "row" in rows.columns else []
+    return rows.join(keys, on=item, nulls_equal=True).sort(*first, *others, *last).drop("_key")
+
+
+def chronological(log: Log, size: int = 0) -> tuple[Log, Log]:
+    """The first half of each subject's rows, the larger one where their number is odd, and the second half.
+
+    With `size`, the first `size` rows of each subject, and as many after these; subjects with fewer than one and a half
+    times `size` rows are left out. Then all profiles have one size, and overlaps with them can be compared. Rows
+    without a subject are in neither part.
+    """
+    subject = log.shape.subject
+    rows = in_time(log.frame.drop_nulls(subject).collect(engine="streaming"), subject, log.shape.item, log.shape.time)
+    place, all_rows = pl.int_range(pl.len()).over(subject), pl.len().over(subject)
+    early, late = 2 * place < all_rows, 2 * place >= all_rows
+    if size:
+        enough = 2 * all_rows >= 3 * size
+        early, late = enough & (place < size), enough & (place >= size) & (place < 2 * size)
+    first, second = (replace(log, frame=rows.filter(part).lazy()) for part in (early, late))
+    return first, second
+
+
+def halves(log: Log) -> tuple[Log, Log]:
+    """The rows of half of the subjects, drawn by their names, and those of the others."""
+    return _parted(log, 0.5, "halves of a log")
+
+
+def without_outsiders(log: Log, share: float) -> tuple[Log, Log]:
+    """The rows of all subjects but a share of them, drawn by their names, and those of this share."""
+    return _parted(log, 1 - share, "outsiders")
+
+
+def _parted(log: Log, share: float, purpose: str) -> tuple[Log, Log]:
+    subject = log.shape.subject
+    names = log.frame.select(subject).drop_nulls().unique().collect(engine="streaming").sort(subject)
+    keys = pl.Series("_key", randomness.keys(0, purpose, names[subject]))
+    drawn = names.with_columns(keys).sort("_key", subject).select(subject)
+    middle = math.ceil(round(share * drawn.height, 6))
+    first, second = (
+        replace(log, frame=log.frame.join(part.lazy(), on=subject, how="semi"))
+        for part in (drawn.head(middle), drawn.tail(drawn.height - middle))
+    )
+    return first, second

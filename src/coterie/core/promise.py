@@ -14,10 +14,9 @@ import polars as pl
 
 from coterie.core import registry
 from coterie.core.params import with_values
-from coterie.core.people import in_place_of_people, noun_in, person_in, several
 from coterie.core.run import HERE, Engine
 from coterie.core.shapes import Shape
-from coterie.core.wording import html_table
+from coterie.core.wording import html_table, in_place_of_people, noun_in, person_in, several
 from coterie.errors import InputError, ParameterError
 
 if TYPE_CHECKING:

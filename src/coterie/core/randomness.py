@@ -132,7 +132,9 @@ def words(count: int) -> Words:
 
 def reach_of(variance: int) -> int:
     """The largest absolute value of a draw."""
-    return _ceil_root(_REACH * _REACH * variance)
+    square = _REACH * _REACH * variance
+    root = math.isqrt(square)
+    return root if root * root == square else root + 1
 
 
 @cache
@@ -181,11 +183,6 @@ def _exp_of_minus(numerator: int, denominator: int) -> int:
         n += 1
         term = term * numerator // (denominator * n)
     return total
-
-
-def _ceil_root(value: int) -> int:
-    root = math.isqrt(value)
-    return root if root * root == value else root + 1
 
 
 def table_draws(table: Words, reach: int, drawn: Words) -> Ints:

@@ -2,50 +2,52 @@
 
 Built-in members are the files of a folder (those that start with `_` are not members); third parties
 add theirs through an entry point of the group `coterie.<kind>`. Nothing registers at import.
+
+Lists that come along as data are found here, too: words in TOML files beside the modules that use them, which nobody
+computes with. A file says in its first lines what is in it and, where it has one, its source. It is read once, on first
+use.
 """
 
 from __future__ import annotations
 
 import importlib
+import tomllib
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
+from functools import cache
 from importlib.metadata import entry_points
 from importlib.resources import files
 from keyword import iskeyword
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from coterie.errors import InputError, ParameterError, UnknownNameError, did_you_mean
 
-_FOLDERS = {
-    "methods": ("methods",),
-    "promises": ("promises",),
-    "formats": ("reading/formats",),
-    "steps": ("steps",),
-    "embeddings": ("embeddings",),
-    "measures": ("measures/privacy", "measures/utility", "measures/attacks"),
-    "protocols": ("simulate/protocols",),
-    "simulation_measures": ("simulate/measures",),
-    "engines": (),
-}
+
+class _Kind(NamedTuple):
+    """A kind of members."""
+
+    folders: tuple[str, ...] = ()
+    """Where those of Coterie are."""
+    parts: tuple[str, ...] = ()
+    """What a member must have to be used at all; the testing kit asks for more."""
+    example: str = ""
 
 
-_PARTS = {
-    "methods": ("accepts", "promises", "plan", "release"),
-    "promises": ("headline", "sentence", "limits", "releases", "evidence", "check", "of_foreign"),
-    "formats": ("shape", "expected", "load"),
-    "steps": ("__call__",),
-    "protocols": ("protect",),
-    "engines": ("addresses", "takes", "session_for", "read", "log", "examine"),
-}
-"""What a member must have to be used at all; the testing kit asks for more."""
-_EXAMPLES = {
-    "methods": "methods/_template.py",
-    "promises": "promises/query_k_anonymity.py",
-    "formats": "reading/formats/excite.py",
-    "steps": "steps/drop_empty.py",
-    "protocols": "simulate/protocols/unlinkable.py",
-    "engines": "engines/clusters.py",
+_KINDS = {
+    "methods": _Kind(("methods",), ("accepts", "promises", "plan", "release"), "methods/_template.py"),
+    "promises": _Kind(
+        ("promises",),
+        ("headline", "sentence", "limits", "releases", "evidence", "check", "of_foreign"),
+        "promises/query_k_anonymity.py",
+    ),
+    "formats": _Kind(("reading/formats",), ("shape", "expected", "load"), "reading/formats/excite.py"),
+    "steps": _Kind(("steps",), ("__call__",), "steps/drop_empty.py"),
+    "embeddings": _Kind(("embeddings",)),
+    "measures": _Kind(("measures/privacy", "measures/utility", "measures/attacks")),
+    "protocols": _Kind(("simulate/protocols",), ("protect",), "simulate/protocols/unlinkable.py"),
+    "simulation_measures": _Kind(("simulate/measures",)),
+    "engines": _Kind((), ("addresses", "takes", "session_for", "read", "log", "examine"), "engines/clusters.py"),
 }
 
 
@@ -78,7 +80,7 @@ def member(kind: str, name: str) -> Any:
 
 def complete(kind: str, name: str, given: Any) -> Any:
     """What is given if it has all that its kind needs; InputError where it was made for another version of Coterie."""
-    missing = [part for part in _PARTS.get(kind, ()) if not hasattr(given, part)]
+    missing = [part for part in _KINDS[kind].parts if not hasattr(given, part)]
     if missing:
         raise _incomplete(kind, name, f"lacks {', '.join(missing)}")
     return given
@@ -87,7 +89,7 @@ def complete(kind: str, name: str, given: Any) -> Any:
 def _incomplete(kind: str, name: str, fault: str) -> InputError:
     return InputError(
         f"The {kind[:-1]} {name} {fault}: it was made for another version of Coterie. Ask those who made it for a "
-        f"newer one; coterie/{_EXAMPLES.get(kind, kind)} shows what a {kind[:-1]} has."
+        f"newer one; coterie/{_KINDS[kind].example or kind} shows what a {kind[:-1]} has."
     )
 
 
@@ -145,7 +147,7 @@ def class_name(name: str) -> str:
 
 def _built_in(kind: str) -> dict[str, str]:
     paths: dict[str, str] = {}
-    for folder in _FOLDERS[kind]:
+    for folder in _KINDS[kind].folders:
         root = files("coterie").joinpath(folder)
         for entry in root.iterdir():
             stem, dot, suffix = entry.name.rpartition(".")
@@ -156,3 +158,15 @@ def _built_in(kind: str) -> dict[str, str]:
 
 def _entry_points(kind: str) -> list[Any]:
     return list(entry_points(group=f"coterie.{kind}"))
+
+
+@cache
+def text_at(package: str, path: str) -> str:
+    """The text of a file of a package of Coterie: `text_at("text", "data/census_first_names.txt")`."""
+    return files(f"coterie.{package}").joinpath(path).read_text(encoding="utf-8")
+
+
+@cache
+def table_at(package: str, path: str) -> dict[str, Any]:
+    """A TOML file of a package of Coterie; not to be changed by whoever gets it."""
+    return tomllib.loads(text_at(package, path))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import polars as pl
@@ -42,6 +42,9 @@ class Column:
     dtype: pl.DataType | type[pl.DataType]
     nullable: bool = False
     doc: str = ""
+
+
+_optional = partial(Column, nullable=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -206,11 +209,11 @@ QUERIES = Shape(
     doc="one line of a search log: somebody searched, and perhaps clicked",
     columns=(
         _ROW,
-        Column(name="user", dtype=pl.String, nullable=True, doc="who searched"),
-        Column(name="time", dtype=TIME, nullable=True, doc="when, without a zone"),
+        _optional(name="user", dtype=pl.String, doc="who searched"),
+        _optional(name="time", dtype=TIME, doc="when, without a zone"),
         Column(name="query", dtype=pl.String, doc="what was searched"),
-        Column(name="rank", dtype=pl.Int32, nullable=True, doc="position of the clicked result"),
-        Column(name="url", dtype=pl.String, nullable=True, doc="clicked result"),
+        _optional(name="rank", dtype=pl.Int32, doc="position of the clicked result"),
+        _optional(name="url", dtype=pl.String, doc="clicked result"),
         _SESSION,
         _NORMAL,
     ),
@@ -230,20 +233,15 @@ VISITS = Shape(
     doc="one line of a web server's access log",
     columns=(
         _ROW,
-        Column(
-            name="user",
-            dtype=pl.String,
-            nullable=True,
-            doc="visitor: logged name, or address and agent",
-        ),
-        Column(name="address", dtype=pl.String, nullable=True, doc="network address or host name"),
-        Column(name="time", dtype=TIME, nullable=True, doc="when, in UTC if a zone was given"),
-        Column(name="method", dtype=pl.String, nullable=True, doc="request method"),
+        _optional(name="user", dtype=pl.String, doc="visitor: logged name, or address and agent"),
+        _optional(name="address", dtype=pl.String, doc="network address or host name"),
+        _optional(name="time", dtype=TIME, doc="when, in UTC if a zone was given"),
+        _optional(name="method", dtype=pl.String, doc="request method"),
         Column(name="path", dtype=pl.String, doc="what was requested"),
-        Column(name="status", dtype=pl.Int16, nullable=True, doc="status of the answer"),
-        Column(name="bytes", dtype=pl.Int64, nullable=True, doc="size of the answer"),
-        Column(name="referrer", dtype=pl.String, nullable=True, doc="page that led here"),
-        Column(name="agent", dtype=pl.String, nullable=True, doc="browser as it names itself"),
+        _optional(name="status", dtype=pl.Int16, doc="status of the answer"),
+        _optional(name="bytes", dtype=pl.Int64, doc="size of the answer"),
+        _optional(name="referrer", dtype=pl.String, doc="page that led here"),
+        _optional(name="agent", dtype=pl.String, doc="browser as it names itself"),
         _SESSION,
     ),
     subject="user",
@@ -264,7 +262,7 @@ SEQUENCES = Shape(
         Column(name="sequence", dtype=pl.String, doc="random name of one walk; nothing else stands under it"),
         Column(name="position", dtype=pl.Int32, doc="1 for the first page of the walk, 2 for the next"),
         Column(name="path", dtype=pl.String, doc="page, or the beginning of paths (`/a/*`)"),
-        Column(name="time", dtype=TIME, nullable=True, doc="day of the walk"),
+        _optional(name="time", dtype=TIME, doc="day of the walk"),
     ),
     subject="sequence",
     item="path",
@@ -282,7 +280,7 @@ TERMS = Shape(
         Column(name="doc", dtype=pl.String, doc="document"),
         Column(name="term", dtype=pl.String, doc="term of the document"),
         Column(name="weight", dtype=pl.Float64, doc="weight of the term in the document, above 0"),
-        Column(name="owner", dtype=pl.String, nullable=True, doc="whom the document belongs to"),
+        _optional(name="owner", dtype=pl.String, doc="whom the document belongs to"),
     ),
     subject="doc",
     item="term",
@@ -327,18 +325,12 @@ COUNTS = Shape(
     name="COUNTS",
     doc="items with the counts to publish, in one table or several",
     columns=(
-        Column(
-            name="table", dtype=pl.String, nullable=True, doc="which table the line belongs to, where there are several"
-        ),
+        _optional(name="table", dtype=pl.String, doc="which table the line belongs to, where there are several"),
         Column(name="item", dtype=pl.String, doc="item"),
-        Column(
-            name="detail", dtype=pl.String, nullable=True, doc="what is counted with the item: a second page, a day"
-        ),
-        Column(
-            name="count", dtype=pl.Int64, nullable=True, doc="count to publish; empty where items are published without"
-        ),
-        Column(name="low", dtype=pl.Int64, nullable=True, doc="lower end of its interval, where there is noise"),
-        Column(name="high", dtype=pl.Int64, nullable=True, doc="upper end of its interval, where there is noise"),
+        _optional(name="detail", dtype=pl.String, doc="what is counted with the item: a second page, a day"),
+        _optional(name="count", dtype=pl.Int64, doc="count to publish; empty where items are published without"),
+        _optional(name="low", dtype=pl.Int64, doc="lower end of its interval, where there is noise"),
+        _optional(name="high", dtype=pl.Int64, doc="upper end of its interval, where there is noise"),
     ),
     lead="table",
     item="item",
@@ -355,9 +347,7 @@ _TAKEN = {"bad", "remark", "line", "original", "released", "number", "rows", "na
 """Names that columns have on the way, besides those of the shapes."""
 
 
-_LEVEL = Column(
-    name=LEVEL, dtype=pl.String, nullable=True, doc="how exact the time is: hour, day, week, month, quarter"
-)
+_LEVEL = _optional(name=LEVEL, dtype=pl.String, doc="how exact the time is: hour, day, week, month, quarter")
 
 
 @cache
@@ -383,7 +373,7 @@ def _detailed(shape: Shape, names: tuple[str, ...]) -> Shape:
             )
     if len(set(names)) < len(names) or len(names) > MOST_FURTHER:
         raise InputError(f"--details names up to {MOST_FURTHER} columns, each under a name of its own.")
-    own = [Column(name=name, dtype=pl.String, nullable=True, doc="a further detail") for name in names]
+    own = [_optional(name=name, dtype=pl.String, doc="a further detail") for name in names]
     at = 1 + [column.name for column in shape.columns].index(shape.released[-1])
     columns = (*shape.columns[:at], *own, *shape.columns[at:])
     return replace(shape, columns=columns, details=(*shape.details, *names), further=names)

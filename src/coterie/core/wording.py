@@ -4,21 +4,30 @@ Measures, reports and notes are written for search logs, in which users type que
 access log, in which visitors request pages, and of documents, which have terms. What is true of one kind of log alone
 is not said by other words: it is written where it belongs.
 
+k counts people. Where the column that says who it was names sessions or addresses by its own name, whatever is said
+about the log says so.
+
 A notebook shows counts, names and sentences (`html_table`), and never a value of a log.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+import unicodedata
+from collections.abc import Iterable, Mapping
 from functools import cache
 from html import escape
+from typing import Any
 
 import polars as pl
 
+from coterie.core.registry import table_at
 from coterie.core.shapes import QUERIES, TERMS, VISITS, Shape, plural
 
 _FIXED = r"(?:query|search) (?:log|string|engine|term)s?"
+PEOPLE = ("people", "contacts")
+_NOT_ALONE = ("email", "mail", "login", "account", "person", "member", "address", "actor")
+"""Inside of other fields these may be somebody else's: the author of a page, the owner of a shop."""
 _VERBS = {
     VISITS.name: {
         "searched for": "requested",
@@ -88,3 +97,65 @@ def html_table(title: str, rows: Iterable[tuple[str, str]], end: str = "") -> st
     )
     below = f"<p>{escape(end)}</p>" if end else ""
     return f"<div><p><strong>{escape(title)}</strong></p><table>{lines}</table>{below}</div>"
+
+
+@cache
+def named(*kinds: str) -> tuple[str, ...]:
+    """Names of columns that name `people`, or their `contacts`, `browsers`, `sessions` or `addresses`; see `plain`."""
+    table = table_at("core", "data/people.toml")
+    return tuple(name for kind in kinds for line in table[kind] for name in line.split())
+
+
+def plain(name: str) -> str:
+    """A name without capitals, signs and accents: `userID`, `user_id` and `User-Id` are one."""
+    return re.sub(r"[^a-z0-9]", "", unicodedata.normalize("NFKD", name.lower()))
+
+
+def leaves(name: str) -> tuple[str, ...]:
+    """What a field inside of others may be called: `context.user.id` is a `userid`, `event.visitor` a `visitor`."""
+    parts = name.split(".")
+    if len(parts) == 1:
+        return ()
+    last = plain(parts[-1])
+    return (plain("".join(parts[-2:])), *(() if last in _NOT_ALONE else (last,)))
+
+
+def noun_of(counted: object) -> str:
+    """`session` or `address` where columns of these names, separated by commas, are all of that kind; else nothing."""
+    names = str(counted or "").split(",")
+    for noun, kind in (("session", "sessions"), ("address", "addresses")):
+        if all(any(each in named(kind) for each in (plain(name), *leaves(name))) for name in names):
+            return noun
+    return ""
+
+
+def person_in(settings: Mapping[Any, Any]) -> str:
+    """The columns, with commas between them, by which people are told apart in a log that was read so; else nothing."""
+    said = settings.get("counted") or settings.get("user_field")
+    columns = settings.get("columns")
+    said = said or (columns.get("user") if isinstance(columns, Mapping) else "")
+    return str(said or settings.get("told_apart_by") or "")
+
+
+def noun_in(settings: Mapping[Any, Any]) -> str:
+    """The noun of those who are counted in a log that was read so, where they are no people; else nothing."""
+    return noun_of(person_in(settings))
+
+
+def several(noun: str) -> str:
+    """The plural."""
+    return f"{noun}es" if noun.endswith("s") else f"{noun}s"
+
+
+def in_place_of_people(text: str, noun: str) -> str:
+    """A sentence about users or visitors as one about sessions or addresses; as it is where there is no noun."""
+    if not noun:
+        return text
+    forms = {"user": noun, "users": several(noun), "visitor": noun, "visitors": several(noun)}
+
+    def said(found: re.Match[str]) -> str:
+        word = forms[found[0].lower()]
+        return word.capitalize() if found[0][0].isupper() else word
+
+    text = re.sub(r"(?<![\w.{=-])(?:users?|visitors?)(?![\w=}-]|\.\w)", said, text, flags=re.IGNORECASE)
+    return re.sub(r"\b([Aa]) (address)\b", r"\1n \2", text)

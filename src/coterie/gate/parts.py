@@ -21,7 +21,6 @@ import polars as pl
 from coterie.core.declared import json_bytes
 from coterie.core.log import Log, Release, Step
 from coterie.core.params import public_params
-from coterie.core.people import cautions, together
 from coterie.core.promise import Case, Check
 from coterie.core.row_digest import digest_of_rows
 from coterie.core.shapes import COUNTS, Shape
@@ -29,6 +28,7 @@ from coterie.errors import BrokenPromiseError, ParameterError
 from coterie.methods.windowed_counts import WindowedCounts
 from coterie.promises import judge
 from coterie.promises.windowed_query_k_anonymity import WindowedQueryKAnonymity
+from coterie.reading.people import cautions, together
 from coterie.writing.files import sha256, write_release
 from coterie.writing.history import onto_the_disk
 from coterie.writing.sidecar import sidecar_path

@@ -25,14 +25,13 @@ from coterie import api
 from coterie.core import registry
 from coterie.core.files import expand
 from coterie.core.log import Log
-from coterie.core.people import ADDRESS_AND_AGENT
 from coterie.core.scratch import Scratch, in_memory
 from coterie.core.shapes import QUERIES, SHAPES
 from coterie.errors import InputError, ParameterError
 from coterie.gate import state as states
 from coterie.gate.follow import FileLines, Lines, StreamLines, is_stream, is_whole, wait
 from coterie.gate.gate import Counts, Gate
-from coterie.reading.people import nearly_unique, no_people
+from coterie.reading.people import ADDRESS_AND_AGENT, nearly_unique, no_people
 from coterie.reading.reading import Reading, takes_of
 from coterie.reading.searches import AUTO
 from coterie.reading.sniff import format_of, kind_of

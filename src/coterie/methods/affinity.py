@@ -61,8 +61,7 @@ from coterie.core.plan import Draft, Facts, Plan, enough_subjects
 from coterie.core.run import Run
 from coterie.core.shapes import KEEP, QUERIES, Shape
 from coterie.promises.k_theta_affinity import KThetaAffinity
-from coterie.text.function_words import FUNCTION_LISTS, function_words, name_of_words
-from coterie.text.language import ENGLISH, LanguageName, language
+from coterie.text.language import ENGLISH, FUNCTION_LISTS, LanguageName, function_words, language, name_of_words
 
 if TYPE_CHECKING:
     from coterie.models.queries import AffinityGraph, AffinitySettings

@@ -30,7 +30,7 @@ from coterie.peer.circle import Circle, Tie
 from coterie.peer.memory import Answer, Counts, Memory
 from coterie.peer.meter import Meter, Questions, looks_like
 from coterie.peer.results import CAREFUL, AnswerError, safe_url
-from coterie.text.single import spell_one
+from coterie.text.language import spell_one
 
 AT_ONCE = 16
 """Searches at the same time."""

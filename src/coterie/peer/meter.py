@@ -31,8 +31,7 @@ from pathlib import Path
 
 from coterie.errors import InputError
 from coterie.steps.scrub import RECOGNIZERS, TOO_LONG, kinds
-from coterie.text.language import Language
-from coterie.text.single import keywords_of, spell_one
+from coterie.text.language import Language, keywords_of, spell_one
 
 ALPHA = 0.6
 POINTS_AT_AUTHOR = 0.5

@@ -26,8 +26,8 @@ from dataclasses import MISSING, asdict, dataclass, fields
 from importlib.resources import files
 from typing import Any, ClassVar, Literal, Self, cast
 
-from coterie.core.data import table_at
 from coterie.core.params import Several, check_params
+from coterie.core.registry import table_at
 from coterie.core.shapes import QUERIES
 from coterie.errors import ParameterError
 

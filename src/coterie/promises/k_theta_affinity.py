@@ -32,7 +32,7 @@ from coterie.promises._checks import (
     released_items,
     time_columns,
 )
-from coterie.text.function_words import FUNCTION_LISTS, name_of_words
+from coterie.text.language import FUNCTION_LISTS, name_of_words
 
 _SMALL_ITEMS, _SMALL_CROWDS = 2_000, 200_000  # released items, and their users, up to which all pairs are compared
 _FUNCTION_WORDS = "the function words, which are in the run record (--record DIR)"

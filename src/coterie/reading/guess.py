@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from coterie.core.data import table_at
-from coterie.core.people import leaves, may_name_people, named, plain
+from coterie.core.registry import table_at
 from coterie.core.shapes import QUERIES, TERMS, VISITS, Shape
+from coterie.core.wording import leaves, named, plain
 from coterie.errors import InputError
+from coterie.reading.people import may_name_people
 from coterie.reading.values import as_integer, as_text, as_time, missing
 
 _KINDS = ("people", "contacts", "browsers", "sessions", "addresses")  # who is counted, best first
@@ -278,8 +279,12 @@ def check_columns(names: list[str], columns: Mapping[str, str]) -> None:
                 f"{', '.join(QUERIES.readable)}; access logs {', '.join(VISITS.readable)}; documents "
                 f"{', '.join(TERMS.readable)}."
             )
-        if column not in names and column.split(".")[0] not in names:
-            raise InputError(f"--columns {name}={column}: the table has no column of that name.")
+        _refuse_missing("columns", name, column, names)
+
+
+def _refuse_missing(option: str, name: str, column: str, names: Collection[str]) -> None:
+    if column not in names and column.split(".")[0] not in names:
+        raise InputError(f"--{option} {name}={column}: the table has no column of that name.")
 
 
 def refuse_absent(picked: Mapping[str, str], found: set[str]) -> None:
@@ -296,8 +301,7 @@ def refuse_absent(picked: Mapping[str, str], found: set[str]) -> None:
 def check_details(names: list[str], details: Mapping[str, str], picked: Mapping[str, str]) -> None:
     """Raise InputError for a further detail that the table does not have, or that is another column already."""
     for name, column in details.items():
-        if column not in names and column.split(".")[0] not in names:
-            raise InputError(f"--details {name}={column}: the table has no column of that name.")
+        _refuse_missing("details", name, column, names)
         if other := next((own for own, there in picked.items() if there == column and own != name), None):
             raise InputError(
                 f"--details {name}={column}: that column is the {other} already. A detail needs one of its own."

@@ -31,9 +31,7 @@ from coterie.text.words import is_normal
 _LOGGER = logging.getLogger("coterie")
 BAD_SHARE = 0.01  # more bad lines than this and the format is probably wrong
 _SHOWN = 5  # bad lines that a message names
-_UBI = (
-    '"user_query"'  # in the first line of releases of this kind, and of no other: inside of values quotes are escaped
-)
+_UBI = '"user_query"'  # in the first line of such releases, and of no other: inside of values quotes are escaped
 _FAILURES = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 
 
@@ -49,12 +47,7 @@ class Parsed(NamedTuple):
     """How many good lines each remark is about."""
 
 
-def read(
-    patterns: Sequence[str | Path],
-    options: Reading | None = None,
-    *,
-    progress: Progress | None = None,
-) -> Log:
+def read(patterns: Sequence[str | Path], options: Reading | None = None, *, progress: Progress | None = None) -> Log:
     """A log from files, globs or standard input (`-`).
 
     `progress` hears which share of the bytes is read.

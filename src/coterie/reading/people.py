@@ -1,25 +1,68 @@
-"""Who is counted: of several fields that may say who it was, the one that names a person best; and whether it does."""
+"""Who is counted: of several fields that may say who it was, the one that names a person best; and whether it does.
+
+k counts people. A column may name them, or their browsers, or single visits, or addresses: the further down this list,
+the more often one person has several names, and the fewer people stand behind k of them. Readers take the first kind
+that a log has, and whatever is said about a log that has sessions or addresses only says so.
+"""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import polars as pl
 
-from coterie.core.people import ADDRESS_AND_AGENT, cautions
 from coterie.core.shapes import QUERIES, Shape
+from coterie.core.wording import PEOPLE, leaves, named, noun_in, plain, several
 from coterie.errors import InputError
 from coterie.reading.formats._json import first_text
 from coterie.reading.reading import Reading
 from coterie.reading.source import Loaded, Sections, settings_of
 
+ADDRESS_AND_AGENT = "address+agent"
+"""What visitors of access logs are told apart by where no name was logged."""
+_MAY_BE = re.compile(
+    r"user|mail|person|member|customer|login|patron|employee|student|account|subscriber|borrower|patient|teacher|staff|"
+    r"reader|shopper|buyer|guest|player|nickname|fullname|firstname|lastname|surname|phone|benutzer|kunde|usuario|"
+    r"utilisateur|utente|nutzer|gebruiker|client[ei]|klant|kund|mitglied|mitarbeiter|patienten|schueler|schuler|leser|"
+    r"ausweis|kennung|medewerker|^lid(?:nummer|nr)?$|socio|empleado|estudiante|alumno|paciente|matricula|matricola|"
+    r"tessera|codicefiscale|dipendente|paziente|studente|abonne|adherent|employe|etudiant|lecteur|carteid|idcarte|"
+    r"assinante|funcionario|(?:^|id)(?:dni|nif|nie|cpf|bsn)$"
+)
+_IS_OTHER = re.compile(
+    r"(?:agent|query|queries|search|searches|term|terms|text|string|keyword|keywords|input|type|kind|role|roles|group|"
+    r"segment|plan|tier|level|lang|language|locale|country|city|region|zone|timezone|age|gender|sex|ip|status|state|"
+    r"count|number|time|timestamp|at|date|day|created|updated|os|platform|device|browser|rank|score|flag|interface|"
+    r"loggedin|active|verified|premium|smartphone|domain|provider|client|version)$|^is|^has|^num"
+)
 _INVISIBLE = r"\p{Cf}+"  # zero-width and other format characters
 _NOT_ASCII = r"[^\x00-\x7f]"
 _WHOLE_NUMBER = r"^0*([0-9]+)(?:\.0+)?$"
 _FEW = 20  # rows that say nothing about how often a value comes again
 _HALF = 0.5  # the same of all values
+
+
+def may_name_people(name: str) -> bool:
+    """Whether a column that is not known by its name may name people all the same."""
+    last = plain(name.split(".")[-1])
+    known = any(each in named("browsers", "sessions", "addresses") for each in (plain(name), *leaves(name)))
+    if plain(name) in named(*PEOPLE) or any(each in named(*PEOPLE) for each in leaves(name)):
+        return True
+    return not known and bool(_MAY_BE.search(plain(name))) and not _IS_OTHER.search(last)
+
+
+def together(*counted: str) -> str:
+    """The fields by which pieces of a log were counted, separated by commas; those that name people best come first."""
+    fields = dict.fromkeys(field for each in counted for field in each.split(",") if field)
+    return ",".join(sorted(fields, key=_rank))
+
+
+def _rank(field: str) -> int:
+    kinds = (named(*PEOPLE), named("browsers"), named("sessions"), named("addresses"))
+    names = (plain(field), *leaves(field))
+    return next((rank for rank, known in enumerate(kinds) if any(name in known for name in names)), 0)
 
 
 class Who:
@@ -86,6 +129,29 @@ def counted_by(frame: pl.LazyFrame, fields: Sequence[str], said: str | None) -> 
         who.used(field, count - before)
         before = count
     return who
+
+
+def cautions(settings: Mapping[Any, Any]) -> tuple[str, ...]:
+    """Warnings where sessions or addresses are counted in place of people, or whoever stands in two fields twice."""
+    found = []
+    if noun := noun_in(settings):
+        found.append(
+            f"k counts {several(noun)}, not people: nothing else that was read says who it was. One person may have "
+            f"several, so fewer than k people may stand behind k of them"
+        )
+    best, *others = str(settings.get("counted") or "").split(",")
+    if others:
+        found.append(
+            f"some searches have no {best}, and were counted by {' or '.join(others)}. "
+            f"One person may have several of those, so fewer than k people may stand behind k users"
+        )
+    first, *further = str(settings.get("told_apart_by") or "").split(",")
+    if further:
+        found.append(
+            f"users are told apart by {first}, or else by {' or '.join(further)}, whichever a search has. One person "
+            f"may have several of these, and is then several users"
+        )
+    return tuple(found)
 
 
 class People(NamedTuple):

@@ -6,16 +6,17 @@ study, of the sidecar and of what the gate and the studio are told.
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import date as day
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 
 from coterie.core import registry
-from coterie.core.columns import columns_as_text, columns_in
 from coterie.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
@@ -45,6 +46,28 @@ def columns_of(given: str | Mapping[str, str]) -> dict[str, str]:
         return columns_in(given) if isinstance(given, str) else dict(given)
     except ValueError:
         raise ParameterError("--columns is written user=NAME,query=NAME, our name first.") from None
+
+
+def columns_in(text: str) -> dict[str, str]:
+    """Our names and those of the table; ValueError where that is not how it is written.
+
+    A pair with a comma in it stands in quotes, as in any table of values: `"user=name, first",query=q`.
+    """
+    try:
+        parts = next(csv.reader([text]), [])
+    except csv.Error:
+        raise ValueError(text) from None
+    pairs = [part.partition("=") for part in parts if part]
+    if any(not (name.strip() and mark and column.strip()) for name, mark, column in pairs):
+        raise ValueError(text)
+    return {name.strip(): column.strip() for name, _, column in pairs}
+
+
+def columns_as_text(columns: Mapping[str, str]) -> str:
+    """The text that `columns_in` reads."""
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow([f"{name}={column}" for name, column in columns.items()])
+    return line.getvalue()
 
 
 def _is_text(value: Any) -> bool:
@@ -83,6 +106,11 @@ class Option:
     """The values that it accepts, in words."""
     of_format: bool = False
     """Whether only formats use it that `take` it, and others refuse it."""
+    told: bool = False
+    """Whether rows depend on it, so that it is part of a log's digest and its sidecar says it."""
+
+
+_of_rows = partial(Option, of_format=True, told=True)
 
 
 def _up_to(most: int) -> dict[str, Any]:
@@ -98,32 +126,23 @@ class Reading:
 
     format: Annotated[str | None, Option("Log format; else it is sniffed.", "NAME")] = None
     columns: Annotated[
-        Mapping[str, str],
-        Option("Which column of a table holds what.", "user=A,query=B", columns_of, of_format=True),
+        Mapping[str, str], _of_rows("Which column of a table holds what.", "user=A,query=B", columns_of)
     ] = field(default_factory=dict)
     details: Annotated[
         Mapping[str, str],
-        Option(
+        _of_rows(
             "Further columns of a table that may accompany a query: device,country=geo.country.",
             "A,B=COLUMN",
             details_of,
-            of_format=True,
         ),
     ] = field(default_factory=dict)
     """In the order in which details are kept."""
     user_field: Annotated[
-        str | None,
-        Option("Field that identifies a user (algolia, elastic, matomo, solr, ubi).", "NAME", of_format=True),
+        str | None, _of_rows("Field that identifies a user (algolia, elastic, matomo, solr, ubi).", "NAME")
     ] = None
     date: Annotated[
         str | None,
-        Option(
-            "Day of times that have none (sogou).",
-            "YYYY-MM-DD",
-            accepts=_is_day,
-            allowed="YYYY-MM-DD",
-            of_format=True,
-        ),
+        _of_rows("Day of times that have none (sogou).", "YYYY-MM-DD", accepts=_is_day, allowed="YYYY-MM-DD"),
     ] = None
     terms: Annotated[
         int | None, Option("Most terms of a document, 100 unless said (documents).", "N", **_up_to(MOST_TERMS))
@@ -137,6 +156,7 @@ class Reading:
             "Read an access log as a search log: the parameter of addresses that holds searches, or auto.",
             "NAME",
             accepts=lambda value: bool(names_of(value)),
+            told=True,
         ),
     ] = None
     words: Annotated[
@@ -191,6 +211,11 @@ class Reading:
         return {name: value for name in options() if (value := getattr(self, name)) not in (None, False, {})}
 
     @property
+    def told(self) -> dict[str, Any]:
+        """What was said of options that rows depend on."""
+        return {name: value for name, value in self.said.items() if options()[name].told}
+
+    @property
     def words_said(self) -> list[str]:
         """The same as they are written on the command line."""
         texts = {name: columns_as_text(value) if name in _TABLES else str(value) for name, value in self.said.items()}
@@ -237,14 +262,7 @@ class Reading:
 
     def digested(self, settings: Mapping[str, int | str]) -> str:
         """As text what was said, and the settings that rows depend on; empty where nothing was."""
-        given = {
-            "columns": dict(self.columns),
-            "details": list(self.details.items()),
-            "user_field": self.user_field,
-            "date": self.date,
-            "query_param": self.query_param,
-            **settings,
-        }
+        given = {**self.told, "columns": dict(self.columns), "details": list(self.details.items()), **settings}
         given = {name: value for name, value in given.items() if value}
         return json.dumps(given, sort_keys=True) if given else ""
 
@@ -258,6 +276,13 @@ def options() -> dict[str, Option]:
     hints = get_type_hints(Reading, localns={"Shape": object}, include_extras=True)
     marks = {each.name: get_args(hints[each.name])[1:] for each in fields(Reading)}
     return {name: found[0] for name, found in marks.items() if found and isinstance(found[0], Option)}
+
+
+def kinds_told() -> dict[str, type]:
+    """What a sidecar may say of how a log was read, by its name, and of which type that is."""
+    kinds = {int: int, columns_of: dict, details_of: tuple}
+    told = {name: option.read for name, option in options().items() if option.told or option.of_format}
+    return {**{name: kinds.get(read, str) for name, read in told.items()}, **dict.fromkeys(FOUND, str)}
 
 
 def takes_of(format: str) -> tuple[str, ...]:

@@ -23,10 +23,10 @@ from urllib.parse import quote, unquote_to_bytes
 import polars as pl
 
 from coterie.core.log import Log
-from coterie.core.people import ADDRESS_AND_AGENT
 from coterie.core.scratch import Scratch
 from coterie.core.shapes import QUERIES, VISITS
 from coterie.errors import InputError
+from coterie.reading.people import ADDRESS_AND_AGENT
 from coterie.reading.reading import names_of
 
 AUTO, REFERRER = "auto", "referrer"

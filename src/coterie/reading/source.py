@@ -341,7 +341,8 @@ class Loaded:
 def settings_of(loaded: Loaded, options: Reading) -> dict[str, int | str | Mapping[str, str] | tuple[str, ...]]:
     """What the rows depend on, and everybody may know."""
     said: dict[str, Any] = {"columns": dict(loaded.columns), "details": options.named_details}
-    said |= {"user_field": options.user_field, "date": options.date, "counted": loaded.counted}
+    said |= {name: value for name, value in options.told.items() if name not in (*said, "query_param")}
+    said["counted"] = loaded.counted
     return {**loaded.settings, **{name: value for name, value in said.items() if value}}
 
 

@@ -1,7 +1,7 @@
 """A search log as arrays, as simulations replay it: who searched for what, in the order of time.
 
 An event is what somebody searched for at one time; several clicks belong to one event. Events of one user are ordered
-as everywhere (core/split.py), those of different users by time, then by user. In a log without times everybody searches
+as everywhere (core/log.py), those of different users by time, then by user. In a log without times everybody searches
 from its beginning to its end, and which of their queries come first is drawn, because the order of rows says nothing.
 The first two thirds of a user's events are their past, which an adversary may know; the rest is what is attacked and
 personalized.
@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 
 from coterie.core import randomness
 from coterie.core.arrays import Flags, Ints, Short, offsets
-from coterie.core.log import Log
+from coterie.core.log import Log, in_time
 from coterie.core.shapes import QUERIES
-from coterie.core.split import in_time
 from coterie.errors import InputError
 from coterie.kernels.exposure import counted
 from coterie.kernels.lsa import Sparse, directions, project

@@ -25,9 +25,9 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Route
 
 from coterie.core import registry
-from coterie.core.columns import columns_as_text
 from coterie.core.scratch import disk_is_full
 from coterie.errors import CoterieError
+from coterie.reading.reading import columns_as_text
 from coterie.reports.about import POLICIES
 from coterie.studio import commands, fields, pages, picture, plain
 from coterie.studio.desk import COMPARED, Attempt, Desk, OpenLog

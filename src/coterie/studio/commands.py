@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from coterie.core.place import place_of
+from coterie.core.files import place_of
 from coterie.studio.plain import Field, Offer, Source
 
 _OUT = "OUT"  # where a name goes that the shell makes

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 
-from coterie.core.place import place_of
+from coterie.core.files import place_of
 from coterie.reading.reading import Reading
 from coterie.studio import plain
 from coterie.studio.plain import MADE_UP, stamp_of, whole_path

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from coterie.core.files import place_of
 from coterie.core.params import With
-from coterie.core.place import place_of
 from coterie.errors import InputError, ParameterError
 from coterie.reading.reading import Reading
 from coterie.reports.decision import Line

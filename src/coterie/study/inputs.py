@@ -15,9 +15,8 @@ from coterie import __version__, api
 from coterie.core import registry
 from coterie.core.declared import DeclaredFile, json_bytes, json_file
 from coterie.core.files import every_file
-from coterie.core.log import Log
+from coterie.core.log import Log, chronological, halves, without_outsiders
 from coterie.core.params import files_of
-from coterie.core.split import chronological, halves, without_outsiders
 from coterie.measures import inputs as measure_inputs
 from coterie.study.file import MAKERS, Cell, Study
 from coterie.writing.files import sha256

@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import ArrayLike
 
 from coterie.core.arrays import Floats, Ints
-from coterie.core.data import table_at
+from coterie.core.registry import table_at
 
 ZIPF_EXPONENT = 1.0
 MIX = np.uint64(0x9E3779B97F4A7C15)  # an odd multiplier with its bits well spread
@@ -111,16 +111,14 @@ def join(parts: Ints, words: pl.Series) -> pl.Series:
 
 def decorate(rng: np.random.Generator, texts: pl.Series, lengths: Ints) -> pl.Series:
     """Some single words become addresses of sites, and a few queries fake personal data."""
-    single = pl.Series(lengths == 1)
-    dice = pl.Series(rng.random(len(texts)))
-    texts = pl.select(
-        pl.when(single & (dice < 0.3))
-        .then(pl.format("www.{}.com", texts))
-        .when(single & (dice < 0.45))
-        .then(pl.format("{}.com", texts))
-        .otherwise(texts)
-    ).to_series()
-    return with_fakes(rng, texts, lengths)
+    dice = pl.Series(np.where(lengths == 1, rng.random(len(texts)), 1))
+    return with_fakes(rng, as_sites(texts, dice < 0.3, dice < 0.45), lengths)
+
+
+def as_sites(names: pl.Series, with_www: pl.Series, with_end: pl.Series) -> pl.Series:
+    """Some names become addresses of sites: `www.name.com`, or `name.com`."""
+    address = pl.when(with_www).then(pl.format("www.{}.com", names)).when(with_end).then(pl.format("{}.com", names))
+    return pl.select(address.otherwise(names)).to_series()
 
 
 def with_fakes(rng: np.random.Generator, texts: pl.Series, lengths: Ints) -> pl.Series:

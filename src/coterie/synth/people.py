@@ -41,6 +41,7 @@ from coterie.synth._words import (
     RARE_SYLLABLES,
     SYLLABLES,
     as_hosts,
+    as_sites,
     cumulative,
     join,
     pick,
@@ -183,10 +184,7 @@ def _of_field(rng: np.random.Generator, fields: Ints) -> Ints:
 
 def _sites(rng: np.random.Generator, names: pl.Series) -> pl.Series:
     dice = pl.Series(rng.random(len(names)))
-    spelled = (
-        pl.when(dice < 0.25).then(pl.format("www.{}.com", names)).when(dice < 0.5).then(pl.format("{}.com", names))
-    )
-    return pl.select(spelled.otherwise(names)).to_series()
+    return as_sites(names, dice < 0.25, dice < 0.5)
 
 
 def _topics(rng: np.random.Generator, events: Schedule, users: int, people: Ints, world: _World) -> Ints:

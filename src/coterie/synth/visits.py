@@ -373,7 +373,8 @@ def _people(rng: np.random.Generator, visitor: Ints, site: _Site) -> tuple[pl.Da
         _varied(rng, site.sizes[page]),
         pl.select(pl.when(pl.Series(landing)).then(outside).otherwise(inside)).to_series(),
     )
-    return views, _assets(rng, visitor, session, landing, second, page, status, here, site)
+    fresh = (rng.random(len(visitor)) < WITH_ASSETS)[session]
+    return views, _assets(rng, views, page, landing, fresh, here, site)
 
 
 def _walk(rng: np.random.Generator, sessions: int, site: _Site) -> tuple[Ints, Ints]:
@@ -447,17 +448,15 @@ def _outside(rng: np.random.Generator, size: int, site: _Site) -> pl.Series:
 
 def _assets(
     rng: np.random.Generator,
-    visitor: Ints,
-    session: Ints,
-    landing: Flags,
-    second: Ints,
+    views: pl.DataFrame,
     page: Ints,
-    status: Ints,
+    landing: Flags,
+    fresh: Flags,
     here: pl.Series,
     site: _Site,
 ) -> pl.DataFrame:
-    """Styles, scripts and icon with the first page of a session, images with each."""
-    fresh = (rng.random(len(visitor)) < WITH_ASSETS)[session]
+    """Styles, scripts and icon with the first page of a session, images with each; only for `fresh` browsers."""
+    visitor, second, status = (views[name].to_numpy() for name in ("visitor", "second", "status"))
     common = np.where(landing & fresh, len(ASSETS), 0)
     shown = np.isin(status, (200, 304)) & (page < site.pages) & fresh
     pictures = np.where(shown, site.images[np.minimum(page, site.pages - 1)], 0)
@@ -468,7 +467,7 @@ def _assets(
     asset = np.where(place < common[view], site.first_asset + place, picture)
     answered = np.where(rng.random(len(view)) < UNCHANGED, 304, 200)
     return _rows(
-        visitor[session][view],
+        visitor[view],
         second[view] + rng.integers(3, size=len(view)),
         site.paths.gather(asset),
         pl.Series(["GET"]).new_from_index(0, len(view)),

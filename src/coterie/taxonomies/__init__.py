@@ -4,8 +4,11 @@
     classified = tree.classify(queries, categories=5)   # distinct queries -> ranked concepts
     tree.ancestor_at(5)[classified.terms["concept"]]    # their categories at depth 5
 
-`lexicon` finds words in a tree; `packed` keeps trees in files. `build` makes trees: from tables (`table`) and dumps of
-the Open Directory (`odp`), with `ranking` for what words mean. `summary` tells how much of a log a tree covers.
+Concepts are an array of parents, numbered by depth: the root is 0, and a level follows the one above it. `describe`
+and `cover` tell what is in a tree and how much of a log it covers, by numbers only: name, key, value, unit.
+
+`lexicon` finds words in a tree; `packed` keeps trees in files; `build` makes trees of tables and of dumps of the Open
+Directory.
 """
 
 from __future__ import annotations
@@ -22,12 +25,15 @@ import polars as pl
 from numpy.typing import NDArray
 
 from coterie.core.arrays import Flags, Floats, Ints, Short, offsets
-from coterie.errors import ParameterError
+from coterie.core.log import Log
+from coterie.core.scores import score_table
+from coterie.errors import InputError, ParameterError
 from coterie.taxonomies.lexicon import Lexicon, Unit, expand
-from coterie.taxonomies.tree import level_starts, totals
 
 WORDNET = "wordnet"
 """The taxonomy that comes with the package."""
+NO_ROOT = -1
+"""The depth of what is not below any root."""
 _NUMBERED = r" \(\d+\)$"
 
 
@@ -257,3 +263,84 @@ def _packed(path: Path, _state: tuple[int, int] | None) -> Taxonomy:
     from coterie.taxonomies import packed
 
     return packed.read(path)
+
+
+def by_depth(parent: Ints) -> tuple[Ints, Short]:
+    """Number a tree by depth, within a depth as given: (old numbers in the new order, new parents).
+
+    `parent` holds old numbers, -1 for the one root.
+    """
+    depth = depths(parent)
+    if (depth == NO_ROOT).any():
+        raise InputError(f"The parents form a cycle: {(depth == NO_ROOT).sum():,} categories are not below any root.")
+    order = np.argsort(depth, kind="stable")
+    new = np.argsort(order)
+    above = parent[order]
+    return order, np.where(above < 0, -1, new[above]).astype(np.int32)
+
+
+def depths(parent: Ints) -> Ints:
+    """The depth of each category, NO_ROOT for those in a cycle of parents and below one."""
+    depth = np.where(parent < 0, 0, NO_ROOT)
+    ancestor, steps = parent.copy(), 0
+    while (open_ := np.flatnonzero(depth == NO_ROOT)).size:
+        steps += 1
+        placed = depth[ancestor[open_]] >= 0
+        if not placed.any():
+            break
+        depth[open_[placed]] = depth[ancestor[open_[placed]]] + steps
+        ancestor[open_[~placed]] = parent[ancestor[open_[~placed]]]
+    return depth
+
+
+def level_starts(parent: Short) -> Ints:
+    """Where the concepts of each depth begin, and the end."""
+    # The parents of one level are below its first concept, those of the next level are not.
+    largest = np.maximum.accumulate(parent)
+    starts = [0, 1]
+    while starts[-1] < parent.size:
+        starts.append(int(np.searchsorted(largest, starts[-1])))
+    return np.array(starts)
+
+
+def totals(parent: Short, numbers: Ints) -> Ints:
+    """The sum of the numbers at and below each concept."""
+    result = numbers.copy()
+    starts = level_starts(parent).tolist()
+    for start, end in reversed([*pairwise(starts[1:])]):
+        np.add.at(result, parent[start:end], result[start:end])
+    return result
+
+
+def describe(tree: Taxonomy) -> pl.DataFrame:
+    """The size of a taxonomy."""
+    lexicon = tree.lexicon
+    rows = [
+        ("taxonomy", "concepts", len(tree), "concepts"),
+        ("taxonomy", "leaves", int(tree.leaves[0]), "concepts"),
+        ("taxonomy", "depth", tree.height, "levels"),
+        ("taxonomy", "words", len(lexicon.words), "words"),
+        ("taxonomy", "forms", lexicon.form_start.size - 1, "forms"),
+        ("taxonomy", "senses", lexicon.senses.size, "senses"),
+    ]
+    sizes = np.bincount(tree.depth).tolist()
+    rows += [("taxonomy", f"level_{level}", size, "concepts") for level, size in enumerate(sizes)]
+    return score_table(rows)
+
+
+def cover(log: Log, tree: Taxonomy, *, unit: Unit = "term", categories: int = 1, phrases: bool = True) -> pl.DataFrame:
+    """How much of a log a taxonomy knows, and down to which level (paper 003, figure 2)."""
+    item = pl.col(log.shape.item).alias("item")
+    counted = log.frame.select(item).drop_nulls().group_by("item").len("rows").collect(engine="streaming").sort("item")
+    rows = counted["rows"].to_numpy().astype(np.int64)
+    classified = tree.classify(counted["item"], unit=unit, categories=categories, phrases=phrases)
+    shares = [
+        ("coverage", "unmapped.distinct_queries", 100 * classified.unmapped_share(), "%"),
+        ("coverage", "unmapped.queries", 100 * classified.unmapped_share(rows), "%"),
+    ]
+    for level, terms, queries in tree.coverage(classified, rows).iter_rows():
+        shares += [
+            ("coverage", f"level_{level}.terms", 100 * terms, "%"),
+            ("coverage", f"level_{level}.queries", 100 * queries, "%"),
+        ]
+    return score_table(shares)

@@ -3,8 +3,20 @@
     built = build(["google_product_taxonomy.txt"], name="google")
     packed.write(built.tree, Path("google.npz"))
 
-Sources are read line by line. Categories are numbered by depth and then by path, so that the order of lines does not
-matter. Messages name files and lines.
+Sources are read line by line, from files that may be compressed. Categories are numbered by depth and then by path, so
+that the order of lines does not matter. Messages name files and lines.
+
+Tables of paths: one per line, `Top/Arts/Movies` or `Media > Books`, then optionally the number of pages and titles,
+separated by tabs (or commas in a .csv). A header may name the columns: path, count, title. Several lines may have one
+path: their numbers are added. Lines that begin with # are left out, and so are numbers before a path (`784 - Media >
+Books`).
+
+Tables of parents: a header with id, parent and label, as in the IAB's tables; a root has no parent, or is its own (the
+IAB has both in one table). Also count and title.
+
+Dumps of the Open Directory (DMOZ, Curlie), `structure.rdf.u8` and `content.rdf.u8`, are read tag by tag, because they
+are gigabytes in size and not always well-formed XML. The structure names the categories and describes them; the content
+lists pages, whose titles and number tell what a category is about. Either file alone will do.
 
 Which categories a word means, where nobody ranked them: an imitation of the Open Directory's search (paper 003).
 
@@ -15,25 +27,54 @@ means the categories that are called that. Words are stems; stop words are left 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import csv
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from html import unescape
+from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 from coterie.core.arrays import Ints, Short, offsets
-from coterie.core.files import expand
+from coterie.core.files import byte_lines, expand, head
 from coterie.errors import InputError, ParameterError
-from coterie.taxonomies import Taxonomy
+from coterie.taxonomies import NO_ROOT, Taxonomy, by_depth, depths, totals
 from coterie.taxonomies.lexicon import Lexicon
-from coterie.taxonomies.tree import by_depth, totals
 from coterie.text.language import ENGLISH, language
 from coterie.text.words import pieces
 
 _BATCH = 200_000  # titles that are taken apart at once
 _ROOT = "root"  # the label of a root that the source does not have
 _TOP = "Top"  # the root of the Open Directory
+MOST = 10
+"""Categories that are kept for a word."""
+_LABEL_WEIGHT = 10  # a category's name tells more than the title of one of its pages
+_K1, _B = 1.2, 0.75
+_ENGLISH = language(ENGLISH)  # the only language whose taxonomies we have
+_UNIT = 1e6  # scores are whole numbers, so that no rank depends on the order in which they are added
+_TAG = re.compile(
+    rb'<(Topic) r:id="([^"]*)"|<(/Topic)()|<(ExternalPage)()|<(d:Title)>([^<]*)|<(d:Description)>([^<]*)|'
+    rb"<(topic)>([^<]*)</topic>"
+)
+_BAD = 0.01  # share of lines in a wrong encoding from which the file is refused
+_NAMES = {
+    "path": ("path", "category", "topic"),
+    "id": ("id", "uniqueid"),
+    "parent": ("parent", "parentid"),
+    "label": ("label", "name"),
+    "pages": ("count", "pages", "n"),
+    "title": ("title", "titles", "text"),
+}
+_HEADER_LINES = 5  # the IAB's tables have a line above the header
+_SAMPLE = 1000  # lines that tell what separates the parts of a path
+_NUMBER = re.compile(r"^\d+ - ")
+
+Row = tuple[int, list[str]]
+Columns = dict[str, int]
+"""Where a table has what; what it lacks is not there."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,21 +173,19 @@ def build(
     `without`: first-level categories to leave out, such as World. `separator`: what stands between the parts of a path;
     else ` > ` or `/`, whichever is there.
     """
-    from coterie.taxonomies import odp, table
-
     paths = expand(sources)
     categories = Categories(without)
     notes: list[str] = []
-    dumps = [odp.is_dump(path) for path in paths]
+    dumps = [_is_dump(path) for path in paths]
     if any(dumps):
         if not all(dumps):
             raise InputError("A dump of the Open Directory and a table cannot be one taxonomy: give one of them.")
         for path in paths:
-            notes += odp.read(path, categories, encoding)
+            notes += _read_dump(path, categories, encoding)
     elif len(paths) > 1:
         raise InputError("Several files make a taxonomy only if they are a dump of the Open Directory; give one table.")
     else:
-        notes += table.read(paths[0], categories, separator, encoding)
+        notes += _read_table(paths[0], categories, separator, encoding)
     missing = [branch for branch, count in categories.without.items() if not count]
     if missing:
         raise ParameterError(
@@ -186,14 +225,6 @@ def _numbered(parent: Ints, keys: Sequence[tuple[str, ...]]) -> tuple[Ints, Shor
     above = parent[sorted_]
     order, numbers = by_depth(np.where(above < 0, -1, np.argsort(sorted_)[above]))
     return sorted_[order], numbers
-
-
-MOST = 10
-"""Categories that are kept for a word."""
-_LABEL_WEIGHT = 10  # a category's name tells more than the title of one of its pages
-_K1, _B = 1.2, 0.75
-_ENGLISH = language(ENGLISH)  # the only language whose taxonomies we have
-_UNIT = 1e6  # scores are whole numbers, so that no rank depends on the order in which they are added
 
 
 def stemmed(category: Ints, text: pl.Series) -> pl.DataFrame:
@@ -255,3 +286,173 @@ def _packed(entries: pl.DataFrame) -> Lexicon:
         stemmed=True,
         irregular=pl.DataFrame(schema={"word": pl.String, "base": pl.Int32}),
     )
+
+
+def _is_dump(path: Path) -> bool:
+    """Whether a file looks like a dump: by its first lines."""
+    return any("<RDF" in line for line in head(path)[:20])
+
+
+def _read_dump(path: Path, categories: Categories, encoding: str) -> list[str]:
+    """Add the categories of a file; what there is to say about it."""
+    check(encoding)
+    lines = bad = 0
+    category, title = "", ""
+    for _, raw in byte_lines(path):
+        found = [next(pair for pair in zip(tag[::2], tag[1::2], strict=True) if pair[0]) for tag in _TAG.findall(raw)]
+        if not found:
+            continue
+        lines += 1
+        try:
+            tags = [(name, unescape(text.decode(encoding))) for name, text in found]
+        except UnicodeError:
+            bad += 1
+            continue
+        for name, text in tags:
+            if name == b"Topic":
+                category, title = text, ""
+                categories.add_path(category.split("/"))
+            elif name == b"/Topic":
+                category = ""
+            elif name == b"ExternalPage":
+                category = title = ""
+            elif name == b"d:Title":
+                title = text
+            elif name == b"d:Description" and category:
+                categories.add_path(category.split("/"), title=text)
+            elif name == b"topic":
+                categories.add_path(text.split("/"), pages=1, title=title)
+    if bad > _BAD * lines:
+        raise InputError(
+            f"{path.name}: {bad:,} lines are not in the encoding {encoding}. Say which it is: --encoding latin-1"
+        )
+    return [f"{path.name}: {bad:,} lines are not in the encoding {encoding} and were left out."] if bad else []
+
+
+def _read_table(path: Path, categories: Categories, separator: str | None, encoding: str) -> list[str]:
+    """Add the categories of a table; what there is to say about it."""
+    rows = _rows(path, encoding)
+    first = list(islice(rows, _HEADER_LINES))
+    columns, header = _columns(first)
+    rows = chain(first[header:], rows)
+    if "path" not in columns:
+        return _read_parents(rows, columns, categories, path.name)
+    sample = list(islice(rows, _SAMPLE))
+    if separator is None:
+        separator = " > " if any(" > " in _cell(row, columns, "path") for _, row in sample) else "/"
+    named = set()
+    for line, row in chain(sample, rows):
+        where = _cell(row, columns, "path")
+        if separator == " > ":
+            where = _NUMBER.sub("", where, count=1)
+        pages, title = _pages(row, columns, path.name, line), _cell(row, columns, "title")
+        named.add(categories.add_path(where.split(separator), pages, title))
+    if not header and len(categories.labels) > 1 and all(parent < 0 for parent in categories.parent):
+        return [f"No category is below another: no path has {separator!r} in it. Name what is there with --separator."]
+    added = len(categories.labels) - len(named - {None})
+    return [f"{added:,} categories are only named as a part of others; they were added."] if added else []
+
+
+def _read_parents(rows: Iterable[Row], columns: Columns, categories: Categories, name: str) -> list[str]:
+    if categories.without:
+        raise ParameterError(
+            "Categories can be left out of paths and dumps only: take them out of the table of parents."
+        )
+    number: dict[str, int] = {}
+    above: list[tuple[int, str]] = []
+    for line, row in rows:
+        own, label = _cell(row, columns, "id"), tidy(_cell(row, columns, "label"))
+        if not own or not label:
+            raise InputError(f"{name} line {line} has no {'label' if own else 'id'}: every category needs both.")
+        if own in number:
+            raise InputError(f"{name} line {line} has an id that another line has too: give each category its own.")
+        number[own] = categories.add((label, own), label, _pages(row, columns, name, line))
+        categories.add_title(number[own], _cell(row, columns, "title"))
+        parent = _cell(row, columns, "parent")
+        above.append((line, "" if parent == own else parent))
+    missing = [line for line, parent in above if parent and parent not in number]
+    if missing:
+        raise InputError(
+            f"{name}: {len(missing):,} categories have a parent that is not in the table, the first in line "
+            f"{missing[0]}. Add the parents, or leave the parent empty for a root."
+        )
+    categories.parent[:] = [number[parent] if parent else -1 for _, parent in above]
+    circling = np.flatnonzero(depths(np.array(categories.parent, dtype=np.int64)) == NO_ROOT)
+    if circling.size:
+        raise InputError(
+            f"{name}: the parents form a cycle, so that {circling.size:,} categories are not below any root, the first "
+            f"in line {above[circling[0]][0]}. Leave the parent empty for a root."
+        )
+    return []
+
+
+def _columns(rows: list[Row]) -> tuple[Columns, int]:
+    """What the columns are, and how many rows at the top are not categories."""
+    for at, (_, row) in enumerate(rows):
+        cells = [re.sub(r"[\s_]", "", cell).lower() for cell in row]
+        places = {what: [cells.index(name) for name in names if name in cells] for what, names in _NAMES.items()}
+        columns = {what: found[0] for what, found in places.items() if found}
+        if {"id", "parent", "label"} <= columns.keys():
+            return {what: place for what, place in columns.items() if what != "path"}, at + 1
+        if at == 0 and "path" in columns:
+            return columns, 1
+    # No header: a path, then a number, then titles.
+    width = max((len(row) for _, row in rows), default=0)
+    if width > 1 and not next(row[1] for _, row in rows if len(row) > 1).strip().isdigit():
+        return {"path": 0, "title": 1}, 0
+    return {what: place for place, what in enumerate(("path", "pages", "title")) if place < max(width, 1)}, 0
+
+
+def _rows(path: Path, encoding: str) -> Iterator[Row]:
+    """The cells of each line that is not blank."""
+    lines = text_lines(path, encoding)
+    if ".csv" not in path.suffixes:
+        for number, line in lines:
+            if line.strip() and not line.startswith("#"):
+                yield number, [cell.strip() for cell in line.split("\t")]
+        return
+    reader = csv.reader(line + "\n" for _, line in lines)
+    try:
+        for row in reader:
+            if any(row) and not row[0].startswith("#"):
+                yield reader.line_num, [cell.strip() for cell in row]
+    except csv.Error:
+        raise InputError(f"{path.name} line {reader.line_num} is not csv: check its quotes.") from None
+
+
+def _cell(row: list[str], columns: Columns, what: str) -> str:
+    return row[columns[what]] if what in columns and columns[what] < len(row) else ""
+
+
+def _pages(row: list[str], columns: Columns, name: str, line: int) -> int:
+    """The number of pages of a row: its count, else one for each title."""
+    text = _cell(row, columns, "pages")
+    if not text:
+        return int(bool(_cell(row, columns, "title")))
+    if not (text.isascii() and text.isdigit() and len(text) <= 15):
+        raise InputError(f"{name} line {line}: the number of pages is not a whole number: write digits only.")
+    return int(text)
+
+
+def text_lines(path: Path, encoding: str) -> Iterator[tuple[int, str]]:
+    """Number (from 1) and text of each line, without its end."""
+    check(encoding)
+    for number, line in byte_lines(path):
+        if b"\0" in line:
+            raise InputError(f"{path.name} line {number} is not text. Save the table as UTF-8 text.")
+        try:
+            yield number, line.decode(encoding).rstrip("\r\n")
+        except UnicodeError:
+            raise InputError(
+                f"{path.name} line {number} is not in the encoding {encoding}. Say which it is: --encoding latin-1"
+            ) from None
+
+
+def check(encoding: str) -> None:
+    """Raise ParameterError for an unknown encoding."""
+    try:
+        "text".encode(encoding)
+    except (LookupError, ValueError):  # also of codecs that are not encodings of text, such as hex
+        raise ParameterError(
+            "There is no such encoding. Known ones are utf-8, latin-1 and cp1252, for example."
+        ) from None

@@ -106,10 +106,9 @@ def _checked(given: dict[str, NDArray[Any]], path: Path) -> Taxonomy:
         "parent": n > 1 and parent[0] == -1 and bool(((parent[1:] >= 0) & (parent[1:] < above[1:])).all()),
         "labels": len(texts["labels"]) == n,
         "words": bool(texts["words"].is_sorted()) and texts["words"].n_unique() == n_words,
-        "form_size": bool((given["form_size"] > 0).all()) and given["form_size"].sum() == given["form_words"].size,
+        "form_size": _sizes_of(given["form_size"], given["form_words"]),
         "form_words": _within(given["form_words"], n_words),
-        "sense_size": given["sense_size"].size == n_forms and bool((given["sense_size"] > 0).all())
-        and given["sense_size"].sum() == given["senses"].size,
+        "sense_size": given["sense_size"].size == n_forms and _sizes_of(given["sense_size"], given["senses"]),
         "senses": _within(given["senses"], n),
         "irregular": texts["irregular"].n_unique() == len(texts["irregular"]),
         "irregular_base": given["irregular_base"].size == len(texts["irregular"])
@@ -131,6 +130,11 @@ def _checked(given: dict[str, NDArray[Any]], path: Path) -> Taxonomy:
     if not bool((tree.depth[parent[1:]] + 1 == tree.depth[1:]).all()):
         raise _not_packed(path, "its concepts are not numbered by depth")
     return tree
+
+
+def _sizes_of(sizes: NDArray[Any], values: NDArray[Any]) -> bool:
+    """Whether these are the sizes of the pieces that values are in, none of them empty."""
+    return bool((sizes > 0).all()) and sizes.sum() == values.size
 
 
 def _within(numbers: NDArray[Any], limit: int) -> bool:

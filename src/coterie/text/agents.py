@@ -21,16 +21,10 @@ if TYPE_CHECKING:
 
 OTHER = "other"
 """What stands for a browser, a system or a version that is not known."""
-PARTS = {
-    "browser": pl.String(),
-    "browser_version": pl.String(),
-    "system": pl.String(),
-    "system_version": pl.String(),
-    "bot": pl.Boolean(),
-}
-"""What is read from an agent: columns and types of `parse_agents`."""
 VISITOR_PARTS = ("browser", "browser_version", "system", "system_version")
 """The parts that tell visitors of one address apart (paper 004)."""
+PARTS = {**dict.fromkeys(VISITOR_PARTS, pl.String()), "bot": pl.Boolean()}
+"""What is read from an agent: columns and types of `parse_agents`."""
 
 _LONGEST = 1_000  # characters that are looked at; agents of browsers have up to 500
 _PROGRAM = "Spider"

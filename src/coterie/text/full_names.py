@@ -11,9 +11,9 @@ from pathlib import Path
 
 import polars as pl
 
-from coterie.core.data import text_at
+from coterie.core.registry import text_at
 from coterie.errors import InputError
-from coterie.text.single import spell_one
+from coterie.text.language import spell_one
 
 CENSUS = "census"
 """The list that comes along."""

@@ -3,28 +3,39 @@
     language("german"), language("de")
 
     stop_words        words that tell nothing about what somebody is interested in
-    function_words    fewer: words without any meaning of their own (the, of); see `function_words.py`
+    function_words    fewer: words without any meaning of their own (the, of)
     stems(words)      what words with other endings have in common, by Snowball; the words where there is no stemmer
     pieces(texts)     the words that texts are made of, in lower case, without accents
     keywords(text)    the distinct words between spaces that are no stop words
 
 Chinese, Japanese, Korean, Thai and others write words without spaces, or endings without end: in every language, runs
 of such letters are cut into pairs of letters, so that people can have parts of a text in common (`text/words.py`).
+
+Function words are articles, prepositions, conjunctions, pronouns and auxiliary verbs. An n-gram made only of these is
+no concept (paper 001). The lists are short on purpose, shorter than lists of stop words: what is on them is released
+without having been compared. Promises name them, so a list never changes; a better one gets another name.
+
+`spell_one` and `keywords_of` do for one text, without tables, what is done elsewhere with columns: a process that waits
+for one query after the other has neither threads nor memory of tables to spare.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from coterie.core.registry import table_at
 from coterie.errors import InputError, MissingError, UnknownNameError, did_you_mean
-from coterie.text.function_words import FUNCTION_WORDS
 from coterie.text.words import (
     cut_runs,
+    digest_of,
     folded,
     folded_latin,
     has_letters_without_spaces,
@@ -68,6 +79,21 @@ STEMMED = _codes(_STEMMED)
 UNSTEMMED = {**_codes(_UNSTEMMED), NO_LANGUAGE: ""}
 """Languages whose words are taken as they are; `none` has no stop words either."""
 LANGUAGES = {**STEMMED, **UNSTEMMED}
+
+
+_NAMES = {code: name for name, code in LANGUAGES.items() if code}
+FUNCTION_WORDS = {name: frozenset(text.split()) for name, text in table_at("text", "data/function_words.toml").items()}
+"""The lists that have a name; it is that of a language."""
+FUNCTION_LISTS = {**FUNCTION_WORDS, "none": frozenset[str]()}
+_BETWEEN_WORDS = re.compile("[\\s\ufdd0-\ufdef\ufffe\uffff]+")
+# The blocks of scripts whose words follow each other without a space, as `words` names the scripts.
+_JOINED = (
+    "\u0e01-\u0e3a\u0e40-\u0e5b\u0e81-\u0edf\u1000-\u109f\u1100-\u11ff\u1780-\u17f9\u2e80-\u2fd5\u3005\u3007"
+    "\u3021-\u3029\u302e\u302f\u3038-\u303b\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fd-\u30ff\u3131-\u318e\u31f0-\u31ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97c\uac00-\ud7a3\uf900-\ufad9\uff66-\uff6f\uff71-\uff9d\U00020000-\U000323af"
+)
+_JOINED_RUN = re.compile(f"[{_JOINED}\u30fc]+")
+_HAS_JOINED = re.compile(f"[{_JOINED}]")
 
 
 @dataclass(frozen=True)
@@ -151,9 +177,6 @@ class LanguageName:
         return "a language by its name or code, such as 'german' or 'de' (docs/languages.md has them all)"
 
 
-_NAMES = {code: name for name, code in LANGUAGES.items() if code}
-
-
 @cache
 def language(name: str) -> Language:
     """The language of that name or code."""
@@ -172,3 +195,47 @@ def language_in(params: Mapping[str, Any]) -> Language:
         raise InputError(
             "The release was made with a language that is not known here. Use its sidecar as it was written with it."
         ) from None
+
+
+def function_words(choice: str) -> frozenset[str]:
+    """The function words of a list with a name, or of a UTF-8 file: words separated by spaces and line ends.
+
+    Words of a file are spelled as `normalize` spells queries.
+    """
+    if choice in FUNCTION_LISTS:
+        return FUNCTION_LISTS[choice]
+    try:
+        text = Path(choice).read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError(f"{Path(choice).name}, a file of function words, is not UTF-8 text.") from None
+    listed = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).lower()).split()
+    if not listed:
+        raise InputError(f"{Path(choice).name} has no function word in it. For no function words say 'none'.")
+    return frozenset(listed)
+
+
+def name_of_words(words: Iterable[str]) -> str:
+    """The name of a list of function words, or a digest of one that has none: what everybody may know of it."""
+    listed = frozenset(words)
+    return next((name for name, named in FUNCTION_LISTS.items() if listed == named), digest_of(listed))
+
+
+def spell_one(text: str) -> str:
+    """The one spelling of a text: NFKC, lower case, trimmed, runs of white space to one space."""
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).lower())
+    return _BETWEEN_WORDS.sub(" ", folded).strip()
+
+
+def keywords_of(spelled: str, language: Language) -> frozenset[str]:
+    """The distinct words of a spelled text that are no stop words; runs without spaces are cut into pairs."""
+    return frozenset(_pieces(spelled)) - language.stop_words - {""}
+
+
+def _pieces(spelled: str) -> list[str]:
+    if not _HAS_JOINED.search(spelled):
+        return spelled.split(" ")
+    held = unicodedata.normalize("NFC", spelled)
+    pieces = _JOINED_RUN.sub(" ", held).split(" ")
+    for run in _JOINED_RUN.findall(held):
+        pieces += [run] if len(run) == 1 else [run[at : at + 2] for at in range(len(run) - 1)]
+    return pieces

@@ -31,9 +31,9 @@ from typing import Any
 
 import polars as pl
 
+from coterie.core.files import OBJECTS, Place, place_of
 from coterie.core.log import Listing, Log, Record, Release
 from coterie.core.parts import Part, list_digest, listed_parts, sidecar_path
-from coterie.core.place import OBJECTS, Place, place_of
 from coterie.core.plan import Draft
 from coterie.core.promise import promise_nothing
 from coterie.core.row_digest import digest_of_rows

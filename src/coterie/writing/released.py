@@ -12,8 +12,7 @@ from typing import Any
 import polars as pl
 
 from coterie.core import registry
-from coterie.core.groups import EarlierGroups, earlier_groups
-from coterie.core.log import Log, Record
+from coterie.core.log import EarlierGroups, Log, Record, earlier_groups
 from coterie.core.params import with_values
 from coterie.core.parts import changed_parts, refuse_other_files, refuse_other_parts
 from coterie.core.plan import Method, Plan, can_regroup, regroup

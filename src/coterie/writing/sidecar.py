@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from msgspec import Meta
 
@@ -16,13 +16,14 @@ from coterie.core.log import Log, Record, Release
 from coterie.core.params import File, Param, params_of
 from coterie.core.parts import Part, Sha256, list_digest
 from coterie.core.parts import sidecar_path as sidecar_path
-from coterie.core.people import ADDRESS_AND_AGENT, in_place_of_people, noun_in, person_in
 from coterie.core.plan import Facts
 from coterie.core.promise import NOTHING, Check, Promise, promise_class, promise_nothing, released_shape, to_dict
 from coterie.core.shapes import RELEASED_SHAPES, SHAPES, Shape
+from coterie.core.wording import in_place_of_people, noun_in, person_in
 from coterie.errors import CoterieError, InputError, NotCheckableError, ParameterError, UnknownNameError
 from coterie.promises._words import EDITION, Worded, Words, fits, has_edition, words_in
-from coterie.reading.reading import FOUND, Reading
+from coterie.reading.people import ADDRESS_AND_AGENT
+from coterie.reading.reading import FOUND, Reading, kinds_told
 from coterie.steps import PrepareStep, digested_text, lacks_file, public_text, step_of, with_file_in
 
 FORMAT = 1
@@ -32,6 +33,11 @@ _OF_A_GATE = "windowed_counts"  # its parts come out before all of the log was r
 _MANY = 1 << 62  # users and rows: enough for any k
 NameOfDetail = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]{0,39}\Z")]
 ParamNames = Annotated[str, Meta(pattern=r"^[^\s,=&;?#\"]{1,100}(?:,[^\s,=&;?#\"]{1,100}){0,9}\Z")]
+_KINDS = kinds_told()
+if TYPE_CHECKING:
+    _Told: TypeAlias = str
+else:
+    _Told = Literal[tuple(_KINDS)]
 
 
 class Sidecar(Declared, frozen=True, kw_only=True):
@@ -54,21 +60,7 @@ class Sidecar(Declared, frozen=True, kw_only=True):
     """Further details: the columns of the release that its shape does not have by itself."""
     prepare: tuple[str, ...]
     """The steps that the log was prepared with."""
-    reading: dict[
-        Literal[
-            "terms",
-            "min_length",
-            "words",
-            "query_param",
-            "columns",
-            "details",
-            "user_field",
-            "date",
-            "counted",
-            "told_apart_by",
-        ],
-        int | ParamNames | dict[str, str] | tuple[str, ...],
-    ]
+    reading: dict[_Told, int | ParamNames | dict[str, str] | tuple[str, ...]]
     """How the log was read, where that was said or guessed: columns of a table, further details (`device`, or
     `device=COLUMN`), the field of the user, the day, the numbers that documents were made vectors by, the parameter
     that searches were read from; else empty. `counted` names the fields by which people were told apart where nobody
@@ -175,9 +167,7 @@ def read_sidecar(path: Path) -> Sidecar | None:
         SHAPES[sidecar.shape].with_details(sidecar.details)
     except InputError:  # it repeats the names
         raise file.error("'details' are not names of further columns of that shape") from None
-    kinds = {"query_param": str, "words": str, "user_field": str, "date": str, "columns": dict, "details": tuple,
-             "counted": str, "told_apart_by": str}  # fmt: skip
-    if any(not isinstance(value, kinds.get(name, int)) for name, value in sidecar.reading.items()):
+    if any(not isinstance(value, _KINDS[name]) for name, value in sidecar.reading.items()):
         raise file.error("'reading' has a text in place of a number, or a number in place of a text")
     if sidecar.table and (sidecar.parts or sidecar.csv_safe or sidecar.sha256 != sidecar.rows_sha256):
         raise file.error("'table' says that it is about a table, and the rest that it is not")

@@ -4,7 +4,7 @@ from importlib.resources import files
 
 import pytest
 
-from coterie.core.data import table_at, text_at
+from coterie.core.registry import table_at, text_at
 
 _FILES = [
     (package, f"{folder}{entry.name}")

@@ -3,8 +3,7 @@
 import polars as pl
 import pytest
 
-from coterie.core.groups import earlier_groups, groups_digest
-from coterie.core.log import Record
+from coterie.core.log import Record, earlier_groups, groups_digest
 from coterie.errors import InputError
 
 

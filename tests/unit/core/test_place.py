@@ -2,8 +2,7 @@
 
 import pytest
 
-from coterie.core.files import expand
-from coterie.core.place import label_of, place_of, refuse_place
+from coterie.core.files import expand, label_of, place_of, refuse_place
 from coterie.errors import ParameterError
 
 SECRETS = ("qzuserq", "qzpasswordq", "qztokenq")

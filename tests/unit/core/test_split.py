@@ -5,7 +5,7 @@ from datetime import datetime
 import polars as pl
 
 import coterie
-from coterie.core.split import chronological, halves, in_time, without_outsiders
+from coterie.core.log import chronological, halves, in_time, without_outsiders
 
 
 def _log(rows):

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import coterie
-from coterie.core.split import halves
+from coterie.core.log import halves
 from coterie.errors import InputError, NotApplicableError
 from coterie.measures.attacks import known_terms
 from coterie.measures.subjects import concepts_of

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from coterie.errors import InputError
 from coterie.peer.meter import ALPHA, Meter
-from coterie.text.language import language
-from coterie.text.single import keywords_of
+from coterie.text.language import keywords_of, language
 
 ENGLISH = language("english")
 QUERIES = st.lists(st.sampled_from(["tea", "cup", "red", "the", "rome", "cat"]), max_size=5).map(" ".join)

@@ -6,7 +6,7 @@ import pytest
 from coterie.promises import judge
 from coterie.promises import k_theta_affinity as module
 from coterie.promises.k_theta_affinity import KThetaAffinity
-from coterie.text.function_words import name_of_words
+from coterie.text.language import name_of_words
 from tests.helpers.hand_made import DIGEST, case_of, check_of, log_of
 
 # Three users typed nearly the same, each of them alone; four typed something common.

@@ -16,7 +16,7 @@ from coterie.errors import InputError
 from coterie.measures.inputs import read_labels
 from coterie.reading.formats import _json, table
 from coterie.taxonomies import load
-from coterie.taxonomies.table import text_lines
+from coterie.taxonomies.build import text_lines
 
 LIMIT = 3 << 30  # bytes of addresses that a child may have; the bombs unpack to more
 CHILD = """

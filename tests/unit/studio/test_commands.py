@@ -9,8 +9,7 @@ import click
 import pytest
 
 from coterie.cli.main import cli
-from coterie.core.columns import columns_as_text
-from coterie.reading.reading import Reading, columns_of
+from coterie.reading.reading import Reading, columns_as_text, columns_of
 from coterie.studio import commands
 from coterie.studio.fields import method_of, offers
 from coterie.studio.plain import Source

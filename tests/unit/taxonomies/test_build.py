@@ -1,6 +1,6 @@
 """Trees from tables and dumps, and what is wrong with a file.
 
-Covers: taxonomies/table.py, taxonomies/odp.py, taxonomies/packed.py, taxonomies/table.py
+Covers: taxonomies/packed.py
 """
 
 import gzip

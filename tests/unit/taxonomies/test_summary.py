@@ -3,7 +3,7 @@
 import polars as pl
 
 import coterie
-from coterie.taxonomies.summary import cover, describe
+from coterie.taxonomies import cover, describe
 from tests.helpers.small_trees import from_paths
 
 TREE = from_paths([("Music", "Jazz"), ("Music", "Opera"), ("Sports",)])

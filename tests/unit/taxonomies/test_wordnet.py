@@ -119,7 +119,7 @@ def test_the_package_may_lie_in_a_zip(tmp_path):
     package = Path(taxonomies.__file__).parents[1]
     with zipfile.ZipFile(tmp_path / "coterie.zip", "w") as file:
         for path in package.rglob("*"):
-            if path.suffix in (".py", ".npz"):
+            if path.suffix in (".py", ".npz", ".toml"):
                 file.write(path, Path("coterie") / path.relative_to(package))
     code = (
         f"import sys; sys.path.insert(0, {str(tmp_path / 'coterie.zip')!r}); import coterie; "

@@ -1,7 +1,4 @@
-"""Language is one value: stems, stop words, function words and what a word is.
-
-Covers: text/function_words.py
-"""
+"""Language is one value: stems, stop words, function words and what a word is."""
 
 import subprocess
 import sys
@@ -17,8 +14,18 @@ from hypothesis import strategies as st
 from coterie.errors import InputError, MissingError, ParameterError, UnknownNameError
 from coterie.methods.affinity import Affinity
 from coterie.methods.interest_microaggregate import InterestMicroaggregate
-from coterie.text.function_words import FUNCTION_LISTS, FUNCTION_WORDS, function_words, name_of_words
-from coterie.text.language import LANGUAGES, NO_LANGUAGE, STEMMED, Language, language, language_in
+from coterie.text.language import (
+    FUNCTION_LISTS,
+    FUNCTION_WORDS,
+    LANGUAGES,
+    NO_LANGUAGE,
+    STEMMED,
+    Language,
+    function_words,
+    language,
+    language_in,
+    name_of_words,
+)
 from coterie.text.words import digest_of, pieces
 
 DIGESTS = {

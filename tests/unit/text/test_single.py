@@ -4,8 +4,7 @@ import polars as pl
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from coterie.text.language import language
-from coterie.text.single import keywords_of, spell_one
+from coterie.text.language import keywords_of, language, spell_one
 from coterie.text.words import spell
 
 _LETTERS = "abcXYZ äÉßİ\u00a0\t\u3000\ufdd0 ½ﬁ 0129 東京新聞カタカナーひらがな 한국어 ไทย ລາວ ខ្មែរ မြန်မာ a's the of www"

@@ -36,8 +36,8 @@ import numpy as np
 import polars as pl
 
 from coterie.core import randomness
+from coterie.core.log import in_time
 from coterie.core.scores import Score
-from coterie.core.split import in_time
 from coterie.measures.attacks import bound
 from coterie.measures.comparison import Comparison
 from coterie.measures.rates import Rate, Shares, figures_in

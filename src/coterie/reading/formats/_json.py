@@ -125,7 +125,7 @@ def first_text(document: Mapping[str, Any], *names: str) -> str | None:
     return next(filter(None, (text(value_of(document, name)) for name in names)), None)
 
 
-def parsed(data: bytes) -> Any:
+def parsed(data: str | bytes) -> Any:
     """The JSON value, or None where there is none."""
     try:
         return orjson.loads(data)
@@ -212,10 +212,7 @@ def _inner_list(value: Any) -> list[Any] | None:
 
 def object_in(line: str | bytes) -> dict[str, Any] | None:
     """The object that a line holds, if it does."""
-    try:
-        record = orjson.loads(line)
-    except orjson.JSONDecodeError:
-        return None
+    record = parsed(line)
     return record if isinstance(record, dict) else None
 
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import polars as pl
 
-from coterie.core.people import ADDRESS_AND_AGENT
 from coterie.core.shapes import VISITS
 from coterie.reading.formats._json import Document, documents, first_text, sections, text, value_of
+from coterie.reading.people import ADDRESS_AND_AGENT
 from coterie.reading.source import Loaded, Source, Spool, reason
 from coterie.reading.values import as_integer, as_time
 
@@ -52,11 +52,9 @@ def load(source: Source, options: object) -> Loaded:  # noqa: ARG001 (same for a
     """Parse the requests."""
     spool = Spool(source, _ROW)
     for row, (_, document) in enumerate(documents(source)):
-        if document is None:
-            spool.add((row, *([None] * 4), "", *([None] * 4), "columns"))
-        elif isinstance(document.get("request"), dict):
+        if document is not None and isinstance(document.get("request"), dict):
             spool.add((row, *_visit(document), None))
-        elif str(document.get("logger", _LOGGER)).startswith(_LOGGER):
+        elif document is None or str(document.get("logger", _LOGGER)).startswith(_LOGGER):
             spool.add((row, *([None] * 4), "", *([None] * 4), "columns"))
     time = as_time(pl.col("time"), pl.String())
     status = as_integer(pl.col("status"), pl.String(), pl.Int16)

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from coterie.core.people import ADDRESS_AND_AGENT
 from coterie.core.shapes import TIME, VISITS
+from coterie.reading.people import ADDRESS_AND_AGENT
 from coterie.reading.sniff import lines_like
 from coterie.reading.source import DAMAGE, Loaded, Remark, Source, breaks_to_spaces, reason, remark
 

@@ -33,23 +33,7 @@ from coterie import taxonomies
 from coterie.core.files import HIDDEN, LINKS, LONGEST_LINE, OTHER, Opening, byte_lines, files_in, head
 from coterie.core.shapes import TERMS
 from coterie.errors import InputError, ParameterError
-from coterie.reading.formats import table
-from coterie.reading.formats._entries import (
-    KINDS,
-    NESTED,
-    PDF,
-    TEXT,
-    Entry,
-    Text,
-    Unreadable,
-    UnreadableError,
-    decoded,
-    entries,
-    is_archive,
-    is_smart,
-    smart_records,
-    text_of,
-)
+from coterie.reading.formats import _entries, table
 from coterie.reading.formats._entries import first_lines as first_lines
 from coterie.reading.formats._json import object_in
 from coterie.reading.reading import Reading
@@ -85,7 +69,7 @@ _Values: TypeAlias = dict[str, str | None]
 
 
 signature = (
-    lambda head: float(is_smart("\n".join(head.lines).encode() + b"\n")),
+    lambda head: float(_entries.is_smart("\n".join(head.lines).encode() + b"\n")),
     lambda head: 0.0 if "query" in head.names else named([_TEXT], _IDS, sure=0.7)(head),
 )
 
@@ -95,14 +79,14 @@ def sniff_files(files: Sequence[Opening]) -> float:
     if all(map(_holds_documents, files)):
         return _SURE
     ends = {file.path.suffix.lower() for file in files}
-    plain = all(KINDS.get(end) not in (None, PDF) for end in ends)
-    return _PERHAPS if plain and (len(files) > 1 or KINDS.get(min(ends)) != TEXT) else 0.0
+    plain = all(_entries.KINDS.get(end) not in (None, _entries.PDF) for end in ends)
+    return _PERHAPS if plain and (len(files) > 1 or _entries.KINDS.get(min(ends)) != _entries.TEXT) else 0.0
 
 
 def _holds_documents(file: Opening) -> bool:
     if file.path.is_dir():
-        return any(each.suffix.lower() in KINDS for each in files_in(file.path))
-    return file.path.suffix.lower() == ".pdf" or is_archive(file)
+        return any(each.suffix.lower() in _entries.KINDS for each in files_in(file.path))
+    return file.path.suffix.lower() == ".pdf" or _entries.is_archive(file)
 
 
 def load(source: Source, options: Reading) -> Loaded:
@@ -118,7 +102,7 @@ def load(source: Source, options: Reading) -> Loaded:
             _add_table(vectors, path, options)
         else:
             prefix = "" if len(source.paths) == 1 else f"{source.given_as(path)}/"
-            for entry in entries(path, source.names[path], source.given_as(path), tally):
+            for entry in _entries.entries(path, source.names[path], source.given_as(path), tally):
                 _add(vectors, entry, prefix, tally)
         counts.append((source.names[path], "document", 1, vectors.documents - before))
     return _loaded(vectors, tally, source.label, lambda _: counts)
@@ -183,32 +167,32 @@ def _notes(told: dict[str, int], tally: Counter[str]) -> Iterator[str]:
 
 
 def _not_read(tally: Counter[str]) -> str:
-    words = {OTHER: "files of other kinds", NESTED: "archives within", LINKS: "links", HIDDEN: "hidden files"}
+    words = {OTHER: "files of other kinds", _entries.NESTED: "archives within", LINKS: "links", HIDDEN: "hidden files"}
     counted = [f"{tally[name]:,} {word}" for name, word in words.items() if tally[name]]
     return f" Not read: {', '.join(counted)}." if counted else ""
 
 
-def _add(vectors: Vectors, entry: Entry | Unreadable, prefix: str, tally: Counter[str]) -> None:
+def _add(vectors: Vectors, entry: _entries.Entry | _entries.Unreadable, prefix: str, tally: Counter[str]) -> None:
     """The document, or the documents, of a file."""
-    if isinstance(entry, Unreadable):
+    if isinstance(entry, _entries.Unreadable):
         vectors.add_bad(entry.reason)
         return
     name = entry.name if entry.explicit else prefix + entry.name
     try:
-        if entry.kind in (None, TEXT) and is_smart(entry.peek(_PEEKED)):
-            for number, record in smart_records(entry.lines(LONGEST_LINE)):
-                _add_text(vectors, f"{name}#{number}", decoded(record), tally)
+        if entry.kind in (None, _entries.TEXT) and _entries.is_smart(entry.peek(_PEEKED)):
+            for number, record in _entries.smart_records(entry.lines(LONGEST_LINE)):
+                _add_text(vectors, f"{name}#{number}", _entries.decoded(record), tally)
         elif entry.kind is None and not entry.explicit:
             tally[OTHER] += 1
         else:
             data = entry.read(MOST_BYTES)
-            read = Text("", bad="large") if len(data) > MOST_BYTES else text_of(data, entry.kind)
+            read = _entries.Text("", bad="large") if len(data) > MOST_BYTES else _entries.text_of(data, entry.kind)
             _add_text(vectors, name, read, tally)
-    except UnreadableError:
+    except _entries.UnreadableError:
         vectors.add_bad("damaged")
 
 
-def _add_text(vectors: Vectors, name: str, read: Text, tally: Counter[str]) -> None:
+def _add_text(vectors: Vectors, name: str, read: _entries.Text, tally: Counter[str]) -> None:
     if read.bad is not None:
         vectors.add_bad(read.bad)
         return
@@ -218,9 +202,9 @@ def _add_text(vectors: Vectors, name: str, read: Text, tally: Counter[str]) -> N
 
 def _is_table(path: Path) -> bool:
     """Whether a file is a table of texts: by its first lines, since names may end in .gz."""
-    if path.is_dir() or KINDS.get(PurePosixPath(path.name).suffix.lower()) is not None:
+    if path.is_dir() or _entries.KINDS.get(PurePosixPath(path.name).suffix.lower()) is not None:
         return False
-    if is_archive(file := Opening(path)):
+    if _entries.is_archive(file := Opening(path)):
         return False
     names = names_of(file.lines)
     return len(names) > 1 or _TEXT in names

@@ -15,19 +15,8 @@ from __future__ import annotations
 from typing import Any
 
 from coterie.core.shapes import QUERIES
-from coterie.reading.formats import table
-from coterie.reading.formats._json import (
-    Click,
-    Clicked,
-    Document,
-    Search,
-    documents,
-    documents_in,
-    first_text,
-    sections,
-    text,
-    value_of,
-)
+from coterie.reading.formats import _json, table
+from coterie.reading.formats._json import Click, Clicked, Document, Search, documents, first_text, text, value_of
 from coterie.reading.people import Who
 from coterie.reading.reading import Reading
 from coterie.reading.source import Loaded, Source
@@ -58,7 +47,7 @@ signature = (
 
 def load(source: Source, options: Reading) -> Loaded:
     """Parse the events, then join clicks to their searches; hits that are no events are a table."""
-    if not _has_events(documents_in(source.head())):
+    if not _has_events(_json.documents_in(source.head())):
         return table.load(source, options)
     entries, who = Clicked(source), Who(_USER, options.user_field)
     last: dict[tuple[str | None, str | None, str], tuple[int, list[str | None]]] = {}
@@ -79,7 +68,7 @@ def load(source: Source, options: Reading) -> Loaded:
             url = first_text(document, *_CLICKED)
             rank = results.index(url) + 1 if url in results else None
             entries.add(row, Click(str(search), rank, url))
-    return who.loaded(entries.rows(), sections)
+    return who.loaded(entries.rows(), _json.sections)
 
 
 def _has_events(found: list[Document]) -> bool:

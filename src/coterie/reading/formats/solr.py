@@ -15,7 +15,7 @@ from coterie.core.shapes import QUERIES
 from coterie.reading.reading import Reading
 from coterie.reading.searches import decoded, value_of_param
 from coterie.reading.sniff import sureness
-from coterie.reading.source import Loaded, Source, reason
+from coterie.reading.source import Loaded, Source, fields, reason
 from coterie.reading.values import as_time
 
 shape = QUERIES
@@ -45,9 +45,9 @@ signature = (lambda head: 0.95 * bool(sureness(_REQUEST, [line for line in head.
 def load(source: Source, options: Reading) -> Loaded:
     """Parse the requests that are searches."""
     line, nothing = pl.col("line"), pl.lit(None, pl.String)
-    parts = line.str.extract_groups(_REQUEST).struct.rename_fields(["path", "params", "hits", "status"])
     requests = source.lines().filter(line.str.contains("params={", literal=True))
-    rows = requests.with_columns(parts.alias("_parts"), line.str.extract(_TIME).alias("_time")).unnest("_parts")
+    rows = fields(requests, ["path", "params", "hits", "status"], _REQUEST)
+    rows = rows.with_columns(line.str.extract(_TIME).alias("_time"))
     params = pl.lit("?") + pl.col("params")
     user = value_of_param(params, [options.user_field]) if options.user_field else nothing
     rows = rows.with_columns(value_of_param(params, ["q"]).alias("raw"), user.alias("raw_user"))

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import csv
 import glob
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -40,44 +40,12 @@ import polars as pl
 from coterie.core.files import byte_lines, head
 from coterie.core.shapes import LEVEL, QUERIES, TERMS, TIME, VISITS, Shape
 from coterie.errors import InputError
-from coterie.reading.formats._json import (
-    Document,
-    documents,
-    documents_in,
-    fields_of,
-    names_in,
-    object_in,
-    text_of,
-    value_of,
-)
-from coterie.reading.formats._json import sections as document_sections
+from coterie.reading import guess
+from coterie.reading.formats import _json
 from coterie.reading.formats._pages import pages_agree
-from coterie.reading.guess import (
-    LOOKED_AT,
-    Guess,
-    are_names,
-    cannot_tell,
-    check_columns,
-    check_details,
-    guess,
-    is_known,
-    listed,
-    may_be_log,
-    not_read,
-    refuse_absent,
-)
 from coterie.reading.reading import Reading
 from coterie.reading.sniff import csv_reader, delimiter_of, kind_of, named, names_of
-from coterie.reading.source import (
-    DAMAGE,
-    Loaded,
-    Section,
-    Sections,
-    Source,
-    Spool,
-    line_sections,
-    reason,
-)
+from coterie.reading.source import DAMAGE, Loaded, Section, Sections, Source, Spool, line_sections, reason, split_tabs
 from coterie.reading.values import as_integer, as_text, as_time, as_weight, missing
 
 shape = QUERIES
@@ -118,7 +86,7 @@ class Raw(NamedTuple):
 signature = (
     named(["query", "path"], sure=0.5),
     lambda head: 0.5 * (head.kind == "parquet"),
-    lambda head: 0.4 * may_be_log(head.names),
+    lambda head: 0.4 * guess.may_be_log(head.names),
 )
 
 
@@ -131,7 +99,8 @@ def load(source: Source, options: Reading) -> Loaded:
     shape, picked = columns_of(names, options, complete=kind not in _JSON)
     require_same_columns({path: source.names[path] for path in source.paths}, kind)
     if kind == "parquet":
-        raw = _load_parquet(source, picked)
+        rows = pl.scan_parquet(list(map(str, source.paths)), glob=False)
+        raw = Raw(_numbered(rows, picked), _row_sections, columnar=True)
     elif kind in _JSON:
         raw = _load_jsonl(source, picked, names) if kind == "jsonl" else _load_documents(source, picked)
     else:
@@ -139,7 +108,7 @@ def load(source: Source, options: Reading) -> Loaded:
     return _loaded(raw, shape, options, guessed)
 
 
-def _loaded(raw: Raw, shape: Shape, options: Reading, guessed: Guess) -> Loaded:
+def _loaded(raw: Raw, shape: Shape, options: Reading, guessed: guess.Guess) -> Loaded:
     return Loaded(
         frame=typed(raw.frame, shape),
         shape=shape,
@@ -154,20 +123,20 @@ def _loaded(raw: Raw, shape: Shape, options: Reading, guessed: Guess) -> Loaded:
 
 def _guessed(
     names: list[str], options: Reading, label: str, sample: Callable[[], tuple[list[str], pl.DataFrame]]
-) -> tuple[Reading, Guess]:
+) -> tuple[Reading, guess.Guess]:
     """The options with the columns that nobody named, where these can be told."""
     given = options.columns
     said = _shape_of(given)
     if not options.guess or options.shape is not None:
-        return options, Guess({})
-    check_columns(names, given)
+        return options, guess.Guess({})
+    guess.check_columns(names, given)
     if said is not None:
         named = {**given, **options.details}
         read = {named.get(name, name) for name in (*said.readable, *options.details)}
-        return options, Guess({}, tuple(filter(None, [not_read(*sample(), said.item, read)])))
+        return options, guess.Guess({}, tuple(filter(None, [guess.not_read(*sample(), said.item, read)])))
     if _shape_of({name: name for name in names} | dict(given)) is TERMS:
-        return options, Guess({})
-    found = guess(*sample(), given, label)
+        return options, guess.Guess({})
+    found = guess.guess(*sample(), given, label)
     return replace(options, columns={**given, **found.columns}), found
 
 
@@ -176,13 +145,13 @@ def first_rows(source: Source) -> tuple[list[str], pl.DataFrame]:
     head = source.head()
     kind = kind_of(head)
     if kind == "parquet":
-        rows = pl.scan_parquet(str(source.paths[0]), glob=False).head(LOOKED_AT).collect()
+        rows = pl.scan_parquet(str(source.paths[0]), glob=False).head(guess.LOOKED_AT).collect()
         return rows.columns, rows
     if kind in _JSON:
-        return _json_sample(documents_in(head)[:LOOKED_AT])
+        return _json_sample(_json.documents_in(head)[: guess.LOOKED_AT])
     names, mark = names_of(head), delimiter_of(head[0])
     records = [line.split("\t") for line in head[1:]] if kind == "tsv" else _csv_sample(head[1:], mark)
-    good = [record for record in records if len(record) == len(names)][:LOOKED_AT]
+    good = [record for record in records if len(record) == len(names)][: guess.LOOKED_AT]
     unique = {name: at for at, name in reversed(list(enumerate(names)))}
     columns = {name: [record[at] for record in good] for name, at in unique.items()}
     return names, pl.DataFrame(columns, schema=dict.fromkeys(unique, pl.String))
@@ -191,7 +160,7 @@ def first_rows(source: Source) -> tuple[list[str], pl.DataFrame]:
 def columns_listed(source: Source) -> str:
     """A sentence with the names of the columns, and a space; nothing where it may be no table."""
     names, rows = first_rows(source)
-    return f"{listed(names, rows)} " if len(names) > 1 and are_names(names, rows) else ""
+    return f"{guess.listed(names, rows)} " if len(names) > 1 and guess.are_names(names, rows) else ""
 
 
 def _csv_sample(lines: list[str], mark: str) -> list[list[str]]:
@@ -201,18 +170,18 @@ def _csv_sample(lines: list[str], mark: str) -> list[list[str]]:
         return []
 
 
-def _json_sample(found: list[Document]) -> tuple[list[str], pl.DataFrame]:
+def _json_sample(found: list[_json.Document]) -> tuple[list[str], pl.DataFrame]:
     """Keys that most documents have, or that are known: others may be values, as in `{"tea": 3}`.
 
     Inside of others, known ones need some documents too: `{"kim": {"query": "tea"}}` says who it was.
     """
     names = []
-    for name in names_in(found):
-        having = sum(value_of(document, name) is not None for document in found)
-        least = 0.5 if not is_known(name) else 0.1 if "." in name else 0
+    for name in _json.names_in(found):
+        having = sum(_json.value_of(document, name) is not None for document in found)
+        least = 0.5 if not guess.is_known(name) else 0.1 if "." in name else 0
         if not least or (having > 1 and having >= least * len(found)):
             names.append(name)
-    columns = {name: [text_of(value_of(document, name)) for document in found] for name in names}
+    columns = {name: [_json.text_of(_json.value_of(document, name)) for document in found] for name in names}
     return names, pl.DataFrame(columns, schema=dict.fromkeys(names, pl.String))
 
 
@@ -253,7 +222,7 @@ def typed(raw: pl.LazyFrame, shape: Shape) -> pl.LazyFrame:
 
 def from_frame(data: pl.DataFrame, options: Reading, label: str = "The table") -> Loaded:
     """Rows of a table in memory, typed, with their shape."""
-    options, guessed = _guessed(data.columns, options, label, lambda: (data.columns, data.head(LOOKED_AT)))
+    options, guessed = _guessed(data.columns, options, label, lambda: (data.columns, data.head(guess.LOOKED_AT)))
     shape, picked = columns_of(data.columns, options)
     return _loaded(Raw(_numbered(data.lazy(), picked)), shape, options, guessed)
 
@@ -300,12 +269,12 @@ def _refuse_wide(columns: int, source: Source) -> None:
 def _json_fields(source: Source) -> Iterator[str]:
     """The fields of all objects, in the order of their appearance; lines that are not objects have none."""
     if kind_of(source.head()) == "json":
-        for _, document in documents(source):
+        for _, document in _json.documents(source):
             yield from document or ()
         return
     for path in source.paths:
         for _, line in byte_lines(path):
-            yield from object_in(line) or ()
+            yield from _json.object_in(line) or ()
 
 
 def columns_of(names: list[str], options: Reading, complete: bool = True) -> tuple[Shape, dict[str, str]]:
@@ -313,7 +282,7 @@ def columns_of(names: list[str], options: Reading, complete: bool = True) -> tup
 
     Where the names may be not `complete`, other columns of the shape are looked for as well.
     """
-    check_columns(names, options.columns)
+    guess.check_columns(names, options.columns)
     mapped = {**{name: name for name in names}, **options.columns}
     shape = options.shape or _shape_of(options.columns) or _shape_of(mapped) or QUERIES
     if options.shape is not None and shape.item not in mapped:
@@ -322,7 +291,7 @@ def columns_of(names: list[str], options: Reading, complete: bool = True) -> tup
             f"Is it the file that the sidecar describes?"
         )
     if shape.item not in mapped:
-        raise cannot_tell(names, pl.DataFrame(), "The table")
+        raise guess.cannot_tell(names, pl.DataFrame(), "The table")
     shape = shape.with_details(options.details) if options.details else shape
     mapped |= options.details
     if not complete:
@@ -334,7 +303,7 @@ def columns_of(names: list[str], options: Reading, complete: bool = True) -> tup
                 f"A {shape.name} table needs the column {column.name!r} ({column.doc}). Say which one it is: "
                 f"--columns {column.name}=NAME (in Python: columns={{...}})"
             )
-    check_details(names, options.details, picked)
+    guess.check_details(names, options.details, picked)
     if LEVEL in names and shape.time in picked and shape.time not in options.columns:
         options.refuse_released("The table")
     if any(names.count(column) > 1 for column in picked.values()):
@@ -385,11 +354,6 @@ def _numbered(frame: pl.LazyFrame, picked: Mapping[str, str], first: int = 0) ->
     )
 
 
-def _load_parquet(source: Source, picked: dict[str, str]) -> Raw:
-    rows = pl.scan_parquet(list(map(str, source.paths)), glob=False)
-    return Raw(_numbered(rows, picked), _row_sections, columnar=True)
-
-
 def _row_sections(source: Source) -> Iterator[Section]:
     for path in source.paths:
         rows = pl.scan_parquet(str(path), glob=False).select(pl.len()).collect().item()
@@ -400,8 +364,7 @@ def _load_tsv(source: Source, names: list[str], picked: dict[str, str]) -> Raw:
     line = pl.col("line")
     rows = source.lines().filter(line != source.head()[0])
     inner = [f"_{i}" for i in range(len(names))]
-    parts = line.str.split_exact("\t", len(names)).struct.rename_fields([*inner, "_extra"])
-    frame = rows.with_columns(parts.alias("_parts")).unnest("_parts")
+    frame = split_tabs(rows, inner)
     wrong = pl.col("_extra").is_not_null() | pl.col(inner[-1]).is_null()
     columns = [pl.col(inner[names.index(column)]).alias(name) for name, column in picked.items()]
     bad = reason(encoding=source.damage(line), columns=wrong).alias("_bad")
@@ -450,7 +413,7 @@ def _load_jsonl(source: Source, picked: dict[str, str], names: list[str]) -> Raw
     columns, found = list(picked.values()), set(names)
     if source.damaged or not found.issuperset(column for column in columns if "." in column):
         raw = _by_record(source, picked, partial(_json_records, columns=columns, found=found))
-        refuse_absent(picked, found)
+        guess.refuse_absent(picked, found)
         return raw
     paths = [glob.escape(str(path)) for path in source.paths]  # this scan always looks for patterns
     rows = _numbered(pl.scan_ndjson(paths, schema=dict.fromkeys(columns, pl.String)), picked)
@@ -459,13 +422,11 @@ def _load_jsonl(source: Source, picked: dict[str, str], names: list[str]) -> Raw
 
 def _load_documents(source: Source, picked: dict[str, str]) -> Raw:
     """Documents of an array, of the answer to a search, or over several lines."""
-    columns, nothing, found = list(picked.values()), [None] * len(picked), set[str]()
-    spool = Spool(source, {"row": pl.UInt64, **dict.fromkeys(picked, pl.String), "_bad": pl.String})
-    for row, (_, document) in enumerate(documents(source)):
-        values = nothing if document is None else fields_of(document, columns, found)
-        spool.add((row, *values, "columns" if document is None else None))
-    refuse_absent(picked, found)
-    return Raw(spool.scan(), document_sections)
+    found = set[str]()
+    objects = (document for _, document in _json.documents(source))
+    rows = _spooled(source, picked, _records_of(enumerate(objects), list(picked.values()), found))
+    guess.refuse_absent(picked, found)
+    return Raw(rows, _json.sections)
 
 
 def _filled_lines(source: Source) -> Iterator[Section]:
@@ -476,14 +437,19 @@ def _filled_lines(source: Source) -> Iterator[Section]:
 
 
 def _by_record(source: Source, picked: Mapping[str, str], records: Records) -> Raw:
-    """Rows through Python, spooled; a record that cannot be read says why in `_bad`."""
-    schema = {"row": pl.UInt64, **dict.fromkeys(picked, pl.String), "_bad": pl.String}
-    spool = Spool(source, schema)
-    nothing = [None] * len(picked)
-    for path, start in source.starts():
-        for number, values, bad in records(path):
-            spool.add((start + number - 1, *(values or nothing), bad))
-    return Raw(spool.scan())
+    """The records of all files, by the numbers of their lines."""
+    numbered = (
+        (start + number - 1, values, bad) for path, start in source.starts() for number, values, bad in records(path)
+    )
+    return Raw(_spooled(source, picked, numbered))
+
+
+def _spooled(source: Source, picked: Mapping[str, str], records: Iterable[Record]) -> pl.LazyFrame:
+    """Rows through Python; a record that cannot be read says why in `_bad`."""
+    spool = Spool(source, {"row": pl.UInt64, **dict.fromkeys(picked, pl.String), "_bad": pl.String})
+    for row, values, bad in records:
+        spool.add((row, *(values or [None] * len(picked)), bad))
+    return spool.scan()
 
 
 def csv_records(path: Path, names: list[str], at: list[int], mark: str = ",") -> Iterator[Record]:
@@ -514,11 +480,16 @@ def csv_records(path: Path, names: list[str], at: list[int], mark: str = ",") ->
 
 def _json_records(path: Path, columns: list[str], found: set[str]) -> Iterator[Record]:
     """One record for each line that is not blank."""
-    for number, line in byte_lines(path):
-        if not line.strip():
-            continue
-        record = object_in(line)
-        if record is None:
+    lines = ((number, line) for number, line in byte_lines(path) if line.strip())
+    return _records_of(((number, _json.object_in(line)) for number, line in lines), columns, found)
+
+
+def _records_of(
+    objects: Iterable[tuple[int, _json.Document | None]], columns: list[str], found: set[str]
+) -> Iterator[Record]:
+    """Records of objects with their numbers; None in place of what is no object."""
+    for number, document in objects:
+        if document is None:
             yield number, [], "columns"
         else:
-            yield number, fields_of(record, columns, found), None
+            yield number, _json.fields_of(document, columns, found), None

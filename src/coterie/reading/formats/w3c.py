@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from coterie.core.people import ADDRESS_AND_AGENT
 from coterie.core.shapes import VISITS
+from coterie.reading.people import ADDRESS_AND_AGENT
 from coterie.reading.source import Loaded, Remark, Source, breaks_to_spaces, reason, remark
 from coterie.reading.values import as_integer, as_time
 

@@ -1,11 +1,7 @@
 """Places: bytes and tables that are elsewhere, brought to this machine and back.
 
-    objects         s3://, gs://, az:// through obstore (extra `cloud`)
-    web             https://, read only
-    databases       what the next three have in common: a table is read whole, and written in one transaction
-    sqlite          sqlite:FILE, with the standard library
-    duckdb          duckdb:FILE (extra `duckdb`)
-    postgresql      postgresql://, through ADBC (extra `postgresql`)
+    objects         s3://, gs://, az:// through obstore (extra `cloud`); https://, read only
+    databases       sqlite:FILE, duckdb:FILE, postgresql://: a table is read whole, and written in one transaction
 
 Whatever is read comes into a private folder first, so that formats, judges and measures know files only. Errors of
 libraries are not passed on: they may hold an address with a password, or a value.
@@ -17,8 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from coterie.core.files import STDIN
-from coterie.core.place import OBJECTS, Place, place_of
+from coterie.core.files import OBJECTS, STDIN, Place, place_of
 from coterie.core.scratch import Scratch
 from coterie.errors import MissingError, ParameterError
 
@@ -71,13 +66,9 @@ def bring(paths: Sequence[str | Path], sql: str | None = None) -> Brought | None
 
 def fetch(place: Place, folder: Path) -> list[Path]:
     """Copies, in a folder, of the file that a place names, or of all that a pattern stands for."""
-    if place.scheme in OBJECTS:
-        from coterie.reading.places import objects
+    from coterie.reading.places import objects
 
-        return objects.fetch(place, folder)
-    from coterie.reading.places import web
-
-    return [web.fetch(place, folder)]
+    return objects.fetch(place, folder) if place.scheme in OBJECTS else [objects.fetch_page(place, folder)]
 
 
 def needs_extra(extra: str, package: str, label: str) -> MissingError:

@@ -1,57 +1,381 @@
 """Databases: a table, or what a query gives, as a Parquet file of this machine; and rows as a new table.
 
-Each database has a module of its name with `connect(place, write)`, which gives a `Database`: one connection and, where
-it writes, one transaction. What is not committed when it is closed never was.
+    SQLite          a file of this machine, read and written with the standard library
+    DuckDB          a file of this machine, through its own package (extra `duckdb`)
+    PostgreSQL      a server, through ADBC (extra `postgresql`)
+
+Each is a `Database`: one connection and, where it writes, one transaction. What is not committed when it is closed
+never was.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from importlib import import_module
+import sqlite3
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Protocol, Self, TypeAlias
+from typing import Any, ClassVar, Literal, Self, TypeAlias
+from urllib.parse import quote
 
 import polars as pl
 
-from coterie.core.place import Place
+from coterie.core.files import Place
 from coterie.errors import InputError, MissingError, ParameterError
+from coterie.reading.places import needs_extra
+
+_BATCH = 50_000
+_SECONDS = "%Y-%m-%d %H:%M:%S"
+_PATIENCE = 10  # seconds until a host has answered
+_STATES = {
+    "42P01": "the query names a table that is not there.",
+    "42703": "the query names a column that is not there.",
+    "42P07": "there is a table of that name, and nothing is replaced. Choose another name.",
+    "42601": "the query is not SQL that PostgreSQL knows.",
+    "42501": "you may not do this there.",
+    "3F000": "there is no such schema.",
+    "25006": "the database is read-only.",
+    "53100": "the disk of the database is full. Nothing was written.",
+}
+_NOT_IN = "it cannot be reached, or it does not let you in. Check host, port, database, user and password."
 
 Kind: TypeAlias = Literal["text", "whole", "number", "time"]
 """What a column of a release holds."""
 
 
-class Database(Protocol):
+class Database(ABC):
     """A connection to a database."""
 
-    def __enter__(self) -> Self: ...
+    types: ClassVar[Mapping[Kind, str]]
+    """What it calls the types of columns."""
 
+    def __init__(self, place: Place) -> None:
+        self._place = place
+
+    def __enter__(self) -> Self:
+        return self
+
+    @abstractmethod
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None: ...
 
+    @abstractmethod
     def has(self, table: str) -> bool:
         """Whether there is a table, or a view, of that name."""
-        ...
 
+    @abstractmethod
     def read(self, query: str, to: Path) -> None:
         """Write what a query gives to a Parquet file; values that no column of a log has become text."""
-        ...
 
     def create(self, table: str, columns: Mapping[str, Kind], rows: Path) -> None:
         """Make a table of these columns with the rows of a Parquet file, in their order."""
-        ...
+        listed = ", ".join(f"{quoted_column(name)} {self.types[kind]}" for name, kind in columns.items())
+        with self._said():
+            self._execute(f"CREATE TABLE {quoted(table)} ({listed})")
+            self._fill(table, columns, rows)
+
+    @abstractmethod
+    def commit(self) -> None:
+        """Let all of it be there."""
+
+    @abstractmethod
+    def _execute(self, statement: str) -> Any: ...
+
+    @abstractmethod
+    def _fill(self, table: str, columns: Mapping[str, Kind], rows: Path) -> None:
+        """Put the rows of a Parquet file into a table without rows."""
+
+    @abstractmethod
+    def _said(self) -> AbstractContextManager[None]:
+        """Errors of the database as sentences."""
+
+
+class _InAFile(Database):
+    """A database that is a file of this machine; only a connection that writes makes it."""
+
+    words: ClassVar[Mapping[str, str]]
+    """What its own words for an error hold, and the sentence in their place."""
+    endings: ClassVar[tuple[str, ...]] = ("",)
+    """What stands behind the name of the file in those of its files."""
+
+    def __init__(self, place: Place, write: bool) -> None:
+        super().__init__(place)
+        self._failures = self._errors()
+        path = Path(place.address.partition(":")[2].removeprefix("//"))
+        self._new = path if write and not path.exists() else None
+        if not path.exists() and (not write or not path.parent.is_dir()):
+            what = "folder" if write else "file"
+            raise MissingError(f"{place.label}: there is no such {what}.")
+        with self._said():
+            self._connection = self._open(path, write)
+
+    @abstractmethod
+    def _errors(self) -> tuple[type[Exception], ...]:
+        """The errors of its library; MissingError where that is not installed."""
+
+    @abstractmethod
+    def _open(self, path: Path, write: bool) -> Any:
+        """A connection; where it writes, with a transaction that has begun."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._connection.close()  # what was not committed never was
+        if self._new is not None:
+            for ending in self.endings:
+                self._new.with_name(self._new.name + ending).unlink(missing_ok=True)
 
     def commit(self) -> None:
         """Let all of it be there."""
-        ...
+        with self._said():
+            self._execute("COMMIT")
+        self._new = None
+
+    def _execute(self, statement: str, *values: Any) -> Any:
+        return self._connection.execute(statement, *values)
+
+    @contextmanager
+    def _said(self) -> Iterator[None]:
+        """Errors as sentences, found by what their own words hold, which may show values and are not told."""
+        try:
+            yield
+        except self._failures as error:
+            said = str(error).lower()
+            for mark, sentence in self.words.items():
+                if mark in said:
+                    raise InputError(f"{self._place.label}: {sentence}") from None
+            raise InputError(
+                f"{self._place.label}: the database did not do what it was asked ({type(error).__name__}). Check the "
+                f"query, the names in it and what you may do there."
+            ) from None
+
+
+class SQLite(_InAFile):
+    """A file of SQLite, whose columns have no types."""
+
+    types: ClassVar[Mapping[Kind, str]] = {"text": "TEXT", "whole": "INTEGER", "number": "REAL", "time": "TEXT"}
+    words: ClassVar[Mapping[str, str]] = {
+        "not a database": "this file is not a database of SQLite.",
+        "no such table": "the query names a table that is not there.",
+        "no such column": "the query names a column that is not there.",
+        "already exists": "there is a table of that name, and nothing is replaced. Choose another name.",
+        "syntax error": "the query is not SQL that SQLite knows.",
+        "locked": "another program is using the database. Try again when it is done.",
+        "readonly": "nothing can be written there.",
+        "unable to open": "the file cannot be opened.",
+        "full": "the disk is full. Nothing was written.",
+    }
+
+    def _errors(self) -> tuple[type[Exception], ...]:
+        return (sqlite3.Error, OverflowError)
+
+    def _open(self, path: Path, write: bool) -> Any:
+        address = f"file:{quote(str(path.absolute()))}?mode={'rwc' if write else 'ro'}"
+        connection = sqlite3.connect(address, uri=True, isolation_level=None)
+        if write:
+            connection.execute("BEGIN IMMEDIATE")
+        return connection
+
+    def has(self, table: str) -> bool:
+        """Whether there is a table, or a view, of that name."""
+        schema, name = in_schema(table)
+        with self._said():
+            known = [row[1].lower() for row in self._execute("PRAGMA database_list")]
+            if schema is not None and schema.lower() not in known:
+                return False
+            found = self._execute(
+                f"SELECT 1 FROM {quoted_column(schema or 'main')}.sqlite_master "  # noqa: S608 (a name of letters)
+                f"WHERE type IN ('table', 'view') AND lower(name) = lower(?)",
+                [name],
+            )
+            return found.fetchone() is not None
+
+    def read(self, query: str, to: Path) -> None:
+        """Rows as a Parquet file. Columns of SQLite have no types, so each gets the one that all of its values have."""
+        with self._said():
+            query = query.strip().rstrip(";")
+            names = [each[0] for each in self._execute(f"SELECT * FROM ({query}) LIMIT 0").description]  # noqa: S608
+            kinds = ", ".join(f"typeof({quoted_column(name)})" for name in names)
+            seen = self._execute(f"SELECT DISTINCT {kinds} FROM ({query})").fetchall()  # noqa: S608
+            schema = {name: self._type(name, {row[at] for row in seen}) for at, name in enumerate(names)}
+            write_frames(_frames(self._execute(query), schema), to)
+
+    def _type(self, name: str, kinds: set[str]) -> Any:
+        kinds = kinds - {"null"}
+        if "blob" in kinds:
+            raise InputError(f"{self._place.label}: the column {name!r} holds bytes, and not text or numbers.")
+        if kinds == {"integer"}:
+            return pl.Int64
+        if kinds and kinds <= {"integer", "real"}:
+            return pl.Float64
+        return pl.String
+
+    def _fill(self, table: str, columns: Mapping[str, Kind], rows: Path) -> None:
+        """Times are text, as SQLite has them."""
+        times = pl.col(pl.Datetime).dt.strftime(_SECONDS)
+        frame = pl.scan_parquet(rows, glob=False).select(list(columns)).with_columns(times)
+        places = ", ".join("?" * len(columns))
+        for batch in frame.collect_batches(chunk_size=_BATCH, maintain_order=True, engine="streaming"):
+            self._connection.executemany(f"INSERT INTO {quoted(table)} VALUES ({places})", batch.rows())  # noqa: S608
+
+
+class DuckDB(_InAFile):
+    """A file of DuckDB."""
+
+    types: ClassVar[Mapping[Kind, str]] = {
+        "text": "VARCHAR", "whole": "BIGINT", "number": "DOUBLE", "time": "TIMESTAMP",
+    }  # fmt: skip
+    words: ClassVar[Mapping[str, str]] = {
+        "not a valid duckdb": "this file is not a database of DuckDB.",
+        "table with name": "the query names a table that is not there, or one that is there already.",
+        "referenced column": "the query names a column that is not there.",
+        "already exists": "there is a table of that name, and nothing is replaced. Choose another name.",
+        "syntax error": "the query is not SQL that DuckDB knows.",
+        "lock": "another program is using the database. Try again when it is done.",
+    }
+    endings = ("", ".wal")
+
+    def _errors(self) -> tuple[type[Exception], ...]:
+        try:
+            import duckdb
+        except ImportError:
+            raise needs_extra("duckdb", "duckdb", self._place.label) from None
+        return (duckdb.Error,)
+
+    def _open(self, path: Path, write: bool) -> Any:
+        import duckdb
+
+        connection = duckdb.connect(str(path), read_only=not write)
+        if write:
+            connection.execute("BEGIN TRANSACTION")
+        return connection
+
+    def has(self, table: str) -> bool:
+        """Whether there is a table, or a view, of that name."""
+        schema, name = in_schema(table)
+        with self._said():
+            found = self._execute(
+                "SELECT 1 FROM information_schema.tables WHERE lower(table_name) = lower(?) AND "
+                "table_schema = coalesce(?, current_schema())",
+                [name, schema],
+            )
+            return bool(found.fetchall())
+
+    def read(self, query: str, to: Path) -> None:
+        """Rows as a Parquet file."""
+        with self._said():
+            batches = self._connection.sql(query).to_arrow_reader()
+            try:
+                write_batches(batches, to)
+            finally:
+                batches.close()  # while it is open, so is the file, for everybody
+
+    def _fill(self, table: str, columns: Mapping[str, Kind], rows: Path) -> None:
+        self._connection.register("_coterie_rows", arrow_rows(rows, columns))
+        self._execute(f"INSERT INTO {quoted(table)} SELECT * FROM _coterie_rows")  # noqa: S608
+        self._connection.unregister("_coterie_rows")
+
+
+class PostgreSQL(Database):
+    """A server of PostgreSQL; it makes no database."""
+
+    types: ClassVar[Mapping[Kind, str]] = {
+        "text": "text", "whole": "bigint", "number": "double precision", "time": "timestamp",
+    }  # fmt: skip
+
+    def __init__(self, place: Place, write: bool) -> None:
+        try:
+            import adbc_driver_manager
+            from adbc_driver_postgresql import dbapi
+        except ImportError:
+            raise needs_extra("postgresql", "adbc-driver-postgresql", place.label) from None
+        super().__init__(place)
+        self._failure = adbc_driver_manager.Error
+        address = place.address
+        if "connect_timeout" not in address:
+            address += ("&" if "?" in address else "?") + f"connect_timeout={_PATIENCE}"
+        try:
+            self._connection: Any = dbapi.connect(address)
+        except adbc_driver_manager.Error:
+            raise InputError(f"{place.label}: {_NOT_IN}") from None
+        self._cursor = self._connection.cursor()
+        if not write:
+            with self._said():
+                self._cursor.execute("SET TRANSACTION READ ONLY")
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self._cursor.close()
+            self._connection.rollback()  # what was not committed never was
+        except self._failure:  # the server is gone, and the transaction with it
+            pass
+        finally:
+            self._connection.close()
+
+    def has(self, table: str) -> bool:
+        """Whether there is a table, or a view, of that name."""
+        with self._said():
+            self._cursor.execute("SELECT to_regclass($1) IS NOT NULL", [quoted(table)])
+            return bool(self._cursor.fetchone()[0])
+
+    def read(self, query: str, to: Path) -> None:
+        """Rows as a Parquet file; what Arrow does not know (uuid, inet, numeric) is read as PostgreSQL writes it."""
+        query = query.strip().rstrip(";")
+        with self._said():
+            schema = self._cursor.adbc_execute_schema(query)
+            picked = ", ".join(
+                quoted_column(field.name) + ("" if _is_plain(field.type) else "::text") for field in schema
+            )
+            self._cursor.execute(f"SELECT {picked} FROM ({query}) AS rows_of_query")  # noqa: S608
+            write_batches(self._cursor.fetch_record_batch(), to)
+
+    def _execute(self, statement: str) -> Any:
+        return self._cursor.execute(statement)
+
+    def _fill(self, table: str, columns: Mapping[str, Kind], rows: Path) -> None:
+        schema, name = in_schema(table)
+        self._cursor.adbc_ingest(name, arrow_rows(rows, columns), mode="append", db_schema_name=schema)
+
+    def commit(self) -> None:
+        """Let all of it be there."""
+        with self._said():
+            self._connection.commit()
+
+    @contextmanager
+    def _said(self) -> Iterator[None]:
+        try:
+            yield
+        except self._failure as error:
+            if sentence := _STATES.get(getattr(error, "sqlstate", "") or ""):
+                kind = MissingError if error.sqlstate == "42P01" else InputError
+                raise kind(f"{self._place.label}: {sentence}") from None
+            raise InputError(
+                f"{self._place.label}: the database did not do what it was asked. Check the query, the names in it and "
+                f"what you may do there."
+            ) from None
+
+
+def _is_plain(kind: Any) -> bool:
+    from pyarrow import types
+
+    plain = (types.is_integer, types.is_floating, types.is_string, types.is_timestamp, types.is_date, types.is_boolean)
+    return any(is_kind(kind) for is_kind in plain)
+
+
+CONNECTIONS: dict[str, Callable[[Place, bool], Database]] = {
+    "sqlite": SQLite,
+    "duckdb": DuckDB,
+    "postgresql": PostgreSQL,
+}
 
 
 def connect(place: Place, write: bool = False) -> Database:
     """A connection to the database of a place."""
-    database: Database = import_module(f"coterie.reading.places.{place.scheme}").connect(place, write)
-    return database
+    return CONNECTIONS[place.scheme](place, write)
 
 
 def fetch(place: Place, sql: str | None, folder: Path) -> Path:
@@ -115,17 +439,19 @@ def arrow_rows(rows: Path, columns: Mapping[str, Kind]) -> Any:
     return table
 
 
-@contextmanager
-def in_sentences(place: Place, failures: tuple[type[Exception], ...], words: Mapping[str, str]) -> Iterator[None]:
-    """Errors of a database as sentences, found by what their own words hold, which may show values and are not told."""
-    try:
-        yield
-    except failures as error:
-        said = str(error).lower()
-        for mark, sentence in words.items():
-            if mark in said:
-                raise InputError(f"{place.label}: {sentence}") from None
-        raise InputError(
-            f"{place.label}: the database did not do what it was asked ({type(error).__name__}). Check the query, the "
-            f"names in it and what you may do there."
-        ) from None
+def _frames(cursor: sqlite3.Cursor, schema: Mapping[str, Any]) -> Iterator[pl.DataFrame]:
+    """The rows of a cursor, some at a time; a table without rows where there are none."""
+    rows = cursor.fetchmany(_BATCH)
+    while True:
+        columns = list(zip(*rows, strict=True)) or [()] * len(schema)
+        yield pl.DataFrame([
+            pl.Series(name, [_as_text(v) for v in values] if kind == pl.String else values, dtype=kind)
+            for (name, kind), values in zip(schema.items(), columns, strict=True)
+        ])  # fmt: skip
+        rows = cursor.fetchmany(_BATCH)
+        if not rows:
+            return
+
+
+def _as_text(value: Any) -> str | None:
+    return value if value is None or isinstance(value, str) else str(value)

@@ -1,4 +1,4 @@
-"""Object stores: s3://, gs:// and az://, through obstore.
+"""Object stores: s3://, gs:// and az://, through obstore; and web addresses: https:// only, read only.
 
 Where they are and who we are is told by the environment, as their own tools have it (AWS_ACCESS_KEY_ID, AWS_REGION,
 AWS_ENDPOINT_URL; GOOGLE_APPLICATION_CREDENTIALS; AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY), or by the
@@ -8,15 +8,20 @@ machine that this runs on. Nothing is ever replaced: objects are made, and only 
 from __future__ import annotations
 
 import hashlib
+import http.client
 import os
+import shutil
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import IO, Any
 from urllib.parse import urlsplit
 
-from coterie.core.place import Place
+from coterie.core.files import Place
+from coterie.core.scratch import disk_is_full
 from coterie.errors import InputError, MissingError, ParameterError
 from coterie.reading.places import needs_extra
 
@@ -25,6 +30,11 @@ _CHUNK = 1 << 23
 _PATIENCE = {"connect_timeout": "10s", "timeout": "300s"}
 _RETRIES: dict[str, Any] = {"max_retries": 2}
 _PATTERN = "*?["
+_SILENCE = 60  # seconds without a byte
+_PIECE = 1 << 22
+_GONE = (404, 410)
+_MOVED = range(300, 400)
+_DENIED = (401, 403, 407)
 
 
 def fetch(place: Place, folder: Path) -> list[Path]:
@@ -202,4 +212,55 @@ def _download(store: Any, key: str, target: Path) -> Path:
     with target.open("wb") as out:
         for chunk in obstore.get(store, key).stream(_CHUNK):
             out.write(chunk)
+    return target
+
+
+class _OnlyHttps(urllib.request.HTTPRedirectHandler):
+    """Follows nobody who leads away from https."""
+
+    def redirect_request(
+        self,
+        req: urllib.request.Request,
+        fp: IO[bytes],
+        code: int,
+        msg: str,
+        headers: http.client.HTTPMessage,
+        newurl: str,
+    ) -> urllib.request.Request | None:
+        if not newurl.lower().startswith("https://"):
+            fp.close()
+            raise urllib.error.URLError("it leads away from https")
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+def fetch_page(place: Place, folder: Path) -> Path:
+    """A copy of what a web address (https:// only) leads to, also behind a redirect."""
+    target = folder / place.name
+    opener = urllib.request.build_opener(_OnlyHttps)
+    try:
+        request: Any = urllib.request.Request(place.address, headers={"Accept-Encoding": "identity"})  # noqa: S310 (https)
+        with opener.open(request, timeout=_SILENCE) as answer, target.open("wb") as out:
+            shutil.copyfileobj(answer, out, _PIECE)
+            expected = answer.headers.get("Content-Length")
+    except urllib.error.HTTPError as error:
+        error.close()
+        if error.code in _GONE:
+            raise MissingError(f"{place.label}: there is nothing at this address ({error.code}).") from None
+        if error.code in _DENIED:
+            raise InputError(f"{place.label}: access is denied ({error.code}).") from None
+        if error.code in _MOVED:
+            raise InputError(
+                f"{place.label}: the server leads on in circles, or to what is no https:// address ({error.code}). "
+                f"Give the address where the file is."
+            ) from None
+        raise InputError(f"{place.label}: the server answered with an error ({error.code}). Try later.") from None
+    except (urllib.error.URLError, http.client.HTTPException, ValueError, OSError) as error:
+        if disk_is_full(error):
+            raise
+        raise InputError(
+            f"{place.label} cannot be reached. Check the address, the network, and whether its certificate is known."
+        ) from None
+    # Servers also say it twice (`5, 5`), or badly: then nothing is known.
+    if expected is not None and expected.strip().isdecimal() and target.stat().st_size != int(expected):
+        raise InputError(f"{place.label}: the answer was cut off. Try again.")
     return target

@@ -1,25 +1,24 @@
 """Tables of databases: read as logs, written in one transaction, verified by the digest of their rows.
 
-Covers: reading/places/sqlite.py, reading/places/duckdb.py, reading/places/postgresql.py, reading/places/__init__.py,
-writing/files.py
+Covers: reading/places/__init__.py, writing/files.py
 """
 
 import json
 import sqlite3
 import sys
 from datetime import datetime
-from importlib import import_module
 from itertools import count
 
 import polars as pl
 import pytest
 
 import coterie
-from coterie.core.place import place_of
+from coterie.core.files import place_of
 from coterie.errors import CoterieError, InputError, MissingError, ParameterError
 from coterie.methods.microaggregate_documents import MicroaggregateDocuments
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.reading import places
+from coterie.reading.places.databases import CONNECTIONS
 from coterie.testing import queries_log, terms_log, visits_log
 from coterie.writing import files
 from tests.helpers.servers import NOBODY, PASSWORD, USER
@@ -183,13 +182,11 @@ def test_whatever_fails_leaves_nothing(table, release, tmp_path, monkeypatch, wh
 def test_a_transaction_that_cannot_end_leaves_nothing(table, release, tmp_path, monkeypatch):
     place = place_of(table)
 
-    module = import_module(f"coterie.reading.places.{place.scheme}")
-
-    class Broken(getattr(module, {"sqlite": "SQLite", "duckdb": "DuckDB"}.get(place.scheme, "PostgreSQL"))):
+    class Broken(CONNECTIONS[place.scheme]):
         def commit(self):
             raise _BoomError
 
-    monkeypatch.setattr(module, "connect", Broken)
+    monkeypatch.setitem(CONNECTIONS, place.scheme, Broken)
     with pytest.raises(_BoomError):
         coterie.write(release, table, sidecar=tmp_path / "safe.json", record=tmp_path / "record")
     assert list(tmp_path.iterdir()) == []

@@ -10,7 +10,7 @@ from itertools import count
 import pytest
 
 import coterie
-from coterie.core.place import place_of
+from coterie.core.files import place_of
 from coterie.errors import CoterieError, InputError, MissingError, ParameterError
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.reading.places import objects

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coterie.core.columns import columns_as_text, columns_in
+from coterie.reading.reading import columns_as_text, columns_in
 
 _NAMES = st.text(st.characters(blacklist_categories=["Cs", "Cc", "Z"]), min_size=1)
 
