@@ -189,16 +189,17 @@ def graph(given: argparse.Namespace) -> dict:
     clock("mine")
     found = affine_queries.mine(queries, affine_queries.AffinitySettings())
     clock("join")
-    start, neighbours = affine_queries.connect(found, float(given.theta))
+    neighbours = affine_queries.connect(found, float(given.theta))
+    n = neighbours.start.size - 1
     clock("cores")
-    ceiling = np.full(start.size - 1, 999, dtype=np.int32)
-    core = cores(start, neighbours, found.user_start, found.users, len(queries.people), ceiling, 999)
+    ceiling = np.full(n, 999, dtype=np.int32)
+    core = cores(neighbours, found.users, len(queries.people), ceiling, 999)
     clock("end")
     clock.steps.pop("read")
     what = {
         "gather": f"{len(queries.names):,} queries of {len(queries.people):,} users",
-        "mine": f"{found.mass.size:,} concepts of {found.tau} users, {start.size - 1:,} vectors",
-        "join": f"{neighbours.size // 2:,} edges",
+        "mine": f"{found.mass.size:,} concepts of {found.tau} users, {n:,} vectors",
+        "join": f"{neighbours.items.size // 2:,} edges",
         "cores": f"{int((core == 999).sum()):,} of degree 1,000 and more",
     }
     return {"steps": clock.steps, "what": what}
@@ -226,11 +227,9 @@ def join(given: argparse.Namespace) -> dict:
     n = start.size - 1
 
     def joined(start):
-        prefix, norm = cosine_join.prefixes(start, features, mass)
-        order = np.argsort(norm, kind="stable")
-        listed = cosine_join.lists(start, features, prefix, order, mass.size, theta)
-        shape = (start, features, prefix, norm, mass, theta, cosine_join.SPLIT)
-        return norm, *cosine_join.join(0, mass.size, *listed, *shape)
+        vectors = cosine_join.vectors_of(start, features, mass)
+        entries = cosine_join.lists(vectors, np.argsort(vectors.norm, kind="stable"), theta)
+        return vectors.norm, *cosine_join.join(0, mass.size, entries, vectors, theta, cosine_join.SPLIT)
 
     joined(start[:2])  # so that reading compiled code from disk is not counted
     used = time.process_time()

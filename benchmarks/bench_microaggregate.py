@@ -122,7 +122,7 @@ def _groups(frame) -> list[list[int]]:
     from coterie.kernels.mdav import mdav
     from coterie.models.events import Scales, encode
 
-    profiles = encode(frame, Scales.of(frame.lazy()), _keys)
+    profiles = encode(frame, Scales.of_rows(frame.lazy(), a_run(SEED)), _keys)
     members, start = mdav(K, profiles.events, profiles.strings, new_workspace(profiles.events))
     return [members[a:b].tolist() for a, b in pairwise(start)]
 
@@ -136,7 +136,7 @@ def warm(users: int) -> dict:
     frame = _equal_users(users)
     start = time.perf_counter()
     _groups(frame)
-    centroids(frame.with_columns(pl.lit(0, pl.UInt32).alias("group")), Scales.of(frame.lazy()), _keys)
+    centroids(frame.with_columns(pl.lit(0, pl.UInt32).alias("group")), Scales.of_rows(frame.lazy(), a_run(SEED)), _keys)
     return {"seconds": time.perf_counter() - start}
 
 

@@ -110,7 +110,7 @@ def ours(given):
     from coterie.core.run import Run
     from coterie.engines.local import Local
     from coterie.methods.private_counts import PrivateCounts
-    from coterie.models import private_baselines as baselines
+    from coterie.models import private_selection as baselines
 
     pairs, run = read_pairs(given.work), Run(engine=Local())
     log = coterie.log(pl.DataFrame({"user": ["nobody"], "query": ["nothing"]}))  # the pairs are all that is looked at
@@ -179,7 +179,7 @@ def peers(given):
 
     from coterie.core.randomness import words
     from coterie.kernels.spread import picks
-    from coterie.models.private_baselines import laplace
+    from coterie.models.private_selection import laplace
 
     pairs = read_pairs(given.work)
 

@@ -13,6 +13,7 @@ from coterie.core.shapes import QUERIES
 from coterie.kernels import hausdorff, mdav
 from coterie.models import events as aggregate
 from tests.helpers import reference
+from tests.helpers.microaggregation import scales_of
 from tests.helpers.reference import Scales
 
 DOMAINS = [
@@ -112,7 +113,7 @@ def test_mdav_of_the_kernels_on_numbers():
     times = [datetime(2006, 3, 1) + timedelta(seconds=n) for n in numbers]
     rows = [(f"u{i}", time, "x", None, None) for i, time in enumerate(times)]
     frame = pl.DataFrame(rows, schema={name: QUERIES.schema[name] for name in QUERIES.released}, orient="row")
-    scales = aggregate.Scales.of(frame.lazy())
+    scales = scales_of(frame)
     keys = partial(randomness.keys, 1)
     profiles = aggregate.encode(frame, scales, keys)
     members, start = mdav.mdav(3, profiles.events, profiles.strings, hausdorff.new_workspace(profiles.events))

@@ -1,6 +1,6 @@
 """Tables, prices and draws of private selection against numbers that were computed elsewhere, with more precision.
 
-Covers: kernels/release_table.py.
+Covers: kernels/spread.py.
 """
 
 import math
@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from coterie.core.randomness import gaussian_table, reach_of
-from coterie.kernels.release_table import release_table
-from coterie.kernels.spread import spread
-from coterie.models.private_baselines import gaussian, laplace
+from coterie.kernels.spread import release_table, spread
+from coterie.models.private_selection import gaussian, laplace
 from coterie.models.private_tables import Budget, divergence_budget, tables_for
 
 E10 = math.exp(-10)

@@ -280,14 +280,8 @@ class CoversOutside(Affinity):
         vertices, degree = graph.vertices, graph.degree.copy()
         for q in np.flatnonzero(vertices.vertex >= 0):
             v = vertices.vertex[q]
-            closed = [v, *graph.neighbours[graph.start[v] : graph.start[v + 1]]]
-            degree[q] = len(
-                {
-                    u
-                    for w in closed
-                    for u in vertices.users[vertices.user_start[w] : vertices.user_start[w + 1]].tolist()
-                }
-            )
+            closed = [v, *graph.neighbours.of(v)]
+            degree[q] = len({u for w in closed for u in vertices.users.of(w).tolist()})
         return replace(graph, degree=degree)
 
 

@@ -73,14 +73,14 @@ class WrongScale(PrivateCounts):
     """Korolova's mechanism with the noise for one query, where a user has several."""
 
     def plan(self, learnt, log, run):
-        from coterie.models import private_baselines
+        from coterie.models import private_selection
 
-        honest = private_baselines.laplace
+        honest = private_selection.laplace
 
         def laplace(epsilon, delta, d):
             return replace(honest(epsilon, delta, d), scale=1 / epsilon, threshold=honest(epsilon, delta, 1).threshold)
 
-        with patch.object(private_baselines, "laplace", laplace):
+        with patch.object(private_selection, "laplace", laplace):
             return PrivateCounts.plan(self, learnt, log, run)
 
 

@@ -10,6 +10,7 @@ from coterie.core.arrays import splitmix64
 from coterie.core.shapes import QUERIES
 from coterie.kernels import hausdorff
 from coterie.models.events import EVENT_ORDER, Scales, encode
+from tests.helpers.runs import a_run
 
 SEED = 5
 START = datetime(1969, 12, 31, 23, 59)
@@ -69,5 +70,10 @@ def priority(user, query):
     return int(splitmix64(u ^ keys("tie between queries", pl.Series([query])))[0])
 
 
+def scales_of(frame):
+    """The scales of the rows of users."""
+    return Scales.of_rows(frame.lazy().drop_nulls("user"), a_run())
+
+
 def encoded(frame, eq1="text", busy=hausdorff.BUSY):
-    return encode(frame, Scales.of(frame.lazy()), keys, eq1, busy)
+    return encode(frame, scales_of(frame), keys, eq1, busy)

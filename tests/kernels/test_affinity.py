@@ -3,8 +3,6 @@
 Covers: kernels/cores.py, kernels/cosine_join.py, kernels/grams.py, kernels/cosine_join.py, models/queries.py
 """
 
-from itertools import pairwise
-
 import numpy as np
 import polars as pl
 import pytest
@@ -14,6 +12,7 @@ from hypothesis import strategies as st
 from coterie.core.arrays import bytes_of
 from coterie.kernels import cores as kernels
 from coterie.kernels import cosine_join, grams
+from coterie.kernels._arrays import Lists
 from coterie.models import queries as affine_queries
 from tests.helpers import affinity_reference as plain
 from tests.helpers.affine_rows import FUNCTION_WORDS, ROWS, THETAS, crowded_rows, log_of
@@ -31,10 +30,8 @@ def degrees(found):
 def edges(found):
     """Pairs of affine queries, twins among them."""
     names, vertices = found.queries.names, found.vertices
-    near = {
-        v: {v, *found.neighbours[found.start[v] : found.start[v + 1]].tolist()} for v in range(vertices.start.size - 1)
-    }
-    groups = [[names[q] for q in vertices.members[a:b].tolist()] for a, b in pairwise(vertices.member_start.tolist())]
+    near = {v: {v, *found.neighbours.of(v).tolist()} for v in range(vertices.start.size - 1)}
+    groups = [[names[q] for q in vertices.members.of(v).tolist()] for v in range(vertices.start.size - 1)]
     return {q: {r for w in near[v] for r in groups[w]} - {q} for v, group in enumerate(groups) for q in group}
 
 
@@ -46,7 +43,7 @@ def test_queries_have_their_users_and_events(rows):
     assert found.events.tolist() == [events[query] for query in sorted(users)]
     people = found.people.to_list()
     for at, query in enumerate(sorted(users)):
-        assert [people[u] for u in found.users[found.user_start[at] : found.user_start[at + 1]]] == sorted(users[query])
+        assert [people[u] for u in found.users.of(at)] == sorted(users[query])
 
 
 @given(ROWS, THETAS, st.integers(1, 4), st.integers(1, 4))
@@ -91,7 +88,7 @@ def test_the_logs_of_these_tests_have_what_they_are_about():
     logs = [crowded_rows(seed) for seed in range(40)]
     exact = [fast(rows, theta=0.5) for rows in logs]
     near = [fast(rows, theta=0.5, v_max=2) for rows in logs]
-    assert sum(found.neighbours.size > 0 for found in exact) > 20
+    assert sum(found.neighbours.items.size > 0 for found in exact) > 20
     assert sum((found.degree > found.queries.crowd).any() for found in exact) > 20
     assert sum((some.degree < whole.degree).any() for some, whole in zip(near, exact, strict=True)) > 10
 
@@ -102,7 +99,7 @@ def test_the_order_of_rows_does_not_matter(rows, shuffler):
         one = fast(rows, theta=0.5, v_max=v_max)
         other = fast(shuffler.sample(rows, len(rows)), theta=0.5, v_max=v_max)
         assert degrees(one) == degrees(other)
-        assert one.neighbours.tolist() == other.neighbours.tolist()
+        assert one.neighbours.items.tolist() == other.neighbours.items.tolist()
 
 
 def _random_vectors(rng, n, n_features, longest):
@@ -118,9 +115,9 @@ def _random_vectors(rng, n, n_features, longest):
 
 def _joined(start, features, mass, theta, split):
     least = theta - 1e-9
-    prefix, norm = cosine_join.prefixes(start, features, mass)
-    listed = cosine_join.lists(start, features, prefix, np.argsort(norm, kind="stable"), mass.size, least)
-    left, right = cosine_join.join(0, mass.size, *listed, start, features, prefix, norm, mass, least, split)
+    vectors = cosine_join.vectors_of(start, features, mass)
+    entries = cosine_join.lists(vectors, np.argsort(vectors.norm, kind="stable"), least)
+    left, right = cosine_join.join(0, mass.size, entries, vectors, least, split)
     return sorted(zip(np.minimum(left, right).tolist(), np.maximum(left, right).tolist(), strict=True))
 
 
@@ -161,7 +158,7 @@ def test_cores_are_those_of_the_definition(graph, levels, data):
     near, users = graph
     arrays = [np.array([x for v in near for x in sorted(of[v])], dtype=np.int32) for of in (near, users)]
     starts = [np.cumsum([0, *(len(of[v]) for v in near)]) for of in (near, users)]
-    shape = (starts[0], arrays[0], starts[1], arrays[1], 8)
+    shape = (Lists(starts[0], arrays[0]), Lists(starts[1], arrays[1]), 8)
     no_ceiling = np.full(len(near), levels, dtype=np.int32)
     expected = {v: min(core, levels) for v, core in plain.cores(near, users).items()}
     assert dict(enumerate(kernels.cores(*shape, no_ceiling, levels).tolist())) == expected
@@ -179,7 +176,7 @@ def test_a_crowd_costs_nothing():
     users = np.arange(many + n, dtype=np.int32)
     user_start = np.concatenate([[0], many + np.arange(n + 1)])
     ceiling = np.full(n + 1, 999, dtype=np.int32)
-    assert (kernels.cores(start, neighbours, user_start, users, many + n, ceiling, 999) == 999).all()
+    assert (kernels.cores(Lists(start, neighbours), Lists(user_start, users), many + n, ceiling, 999) == 999).all()
 
 
 def test_words_that_share_a_hash_slot_stay_apart():

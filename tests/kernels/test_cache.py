@@ -141,11 +141,11 @@ def test_the_imports_that_are_followed(tmp_path):
     path = tmp_path / "module.py"
     path.write_text(
         "import numpy\nimport coterie.kernels.lsa\nfrom coterie.kernels import (\n    grams as words,\n    _jit,\n)\n"
-        "from coterie.kernels.mdav import partition\nfrom .siphash import siphash_128\n"
+        "from coterie.kernels.mdav import partition\nfrom .gate_table import siphash_128\n"
         "from coterie.text import nothing\ndef later():\n    from . import clues\n"
     )
     _, found = _cache._content(path)
-    assert {path.stem for path in found} == {"lsa", "grams", "_jit", "mdav", "siphash", "clues"}
+    assert {path.stem for path in found} == {"lsa", "grams", "_jit", "mdav", "gate_table", "clues"}
 
 
 def test_of_the_folders_of_a_kernel_the_latest_used_stay(places):

@@ -27,6 +27,7 @@ from tests.helpers.microaggregation import (
     keys,
     people,
     priority,
+    scales_of,
     users_of,
 )
 
@@ -113,7 +114,7 @@ def test_centroid(rows, eq1, attrs, max_share, choice, times):
     expected, alone = reference.centroid(users, scales, priority, eq1, attrs, **how)
     grouped = frame.with_columns(pl.lit(7, pl.UInt32).alias("group"))
     rule = profiles.QueryRule(max_share=max_share, herding=choice == "herding")
-    got = profiles.centroids(grouped, aggregate.Scales.of(frame.lazy()), keys, eq1, attrs, rule, times)
+    got = profiles.centroids(grouped, scales_of(frame), keys, eq1, attrs, rule, times)
     found = [event for _, event in users_of(got.select("group", *aggregate.EVENT))]
     assert found == [expected]
     assert got["alone"].sum() == alone

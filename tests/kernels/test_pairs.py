@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from coterie.core.arrays import offsets
-from coterie.kernels.pairs import singled_out_by_two
+from coterie.kernels.clues import singled_out_by_two
 
 
 def _plain(subjects: list[set[int]]) -> list[bool]:

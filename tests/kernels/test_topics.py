@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from coterie.kernels.topics import centres_of, nearest, products, sums_by
+from coterie.kernels.lsa import centres_of, nearest, products, sums_by
 
 
 def _unit(rows):

@@ -1,6 +1,6 @@
 """count_visits is its plain reference, whatever the order of rows and the blocks; and how it takes odd logs.
 
-Covers: models/visit_counts.py
+Covers: models/walks.py
 """
 
 from datetime import datetime, timedelta
@@ -113,11 +113,11 @@ def test_logs_without_a_column(missing):
 
 
 def test_several_k_count_once(monkeypatch):
-    from coterie.models import visit_counts
+    from coterie.models import walks
 
     calls = []
-    original = visit_counts.counted
-    monkeypatch.setattr(visit_counts, "counted", lambda *given: calls.append(1) or original(*given))
+    original = walks.counted
+    monkeypatch.setattr(walks, "counted", lambda *given: calls.append(1) or original(*given))
     log = visits_log()
     learnt = api.learn(log, [CountVisits(k=2), CountVisits(k=3)])
     for k in (2, 3):

@@ -9,11 +9,11 @@ from math import ceil
 import numpy as np
 import polars as pl
 
-from coterie.apply.profiles import whole_groups
+from coterie.apply.profiles import named_subjects, whole_groups
 from coterie.core.log import Log
 from coterie.core.plan import Draft, Plan
 from coterie.core.run import Run
-from coterie.core.shapes import Shape, sum_in_order
+from coterie.core.shapes import sum_in_order
 from coterie.core.threads import in_threads
 from coterie.taxonomies import Taxonomy
 
@@ -41,8 +41,7 @@ def common_terms(log: Log, groups: pl.DataFrame, share: float) -> pl.DataFrame:
         pl.col(model.DOC).n_unique().alias("documents"), pl.col(model.OWNER).n_unique().alias("owners")
     )
     counted = rows.group_by("group", model.TERM).agg(
-        pl.col(model.OWNER).n_unique().alias("having"),
-        sum_in_order(model.WEIGHT),
+        pl.col(model.OWNER).n_unique().alias("having"), sum_in_order(model.WEIGHT)
     )
     found = counted.join(sizes.collect(engine="streaming").lazy(), on="group").collect(engine="streaming")
     distinct = found["owners"].unique().to_list()
@@ -68,7 +67,8 @@ def subsumers(log: Log, groups: pl.DataFrame, seeds: pl.DataFrame, tree: Taxonom
     def work(frame: pl.LazyFrame) -> pl.LazyFrame:
         block = frame.collect(engine="streaming").sort("group")
         parts = list(whole_groups(block, _ROWS_AT_ONCE))
-        return pl.concat([_no_terms(), *in_threads(partial(_folded, tree=tree), parts)]).lazy()
+        empty = pl.DataFrame(schema={"group": pl.UInt32, model.TERM: pl.String, model.WEIGHT: pl.Float64})
+        return pl.concat([empty, *in_threads(partial(_folded, tree=tree), parts)]).lazy()
 
     found = run.keep(run.blocks(rows, work, by=["group"])).collect(engine="streaming")
     return found.with_columns(rounded(pl.col(model.WEIGHT)))
@@ -84,30 +84,16 @@ def under_names(log: Log, plan: Plan, vectors: pl.DataFrame, run: Run) -> Draft:
 
     Documents of a group without a vector have no name.
     """
+    from coterie.models import documents as model
+
     shape = log.shape
     members = plan.table.collect(engine="streaming").sort("subject")
     everything = log.frame.select(shape.subject).unique().collect(engine="streaming")[shape.subject].sort()
-    names = run.pseudonyms(members["subject"], taken=everything)
     silent = members.join(vectors, on="group", how="anti")
-    named = members.select(pl.col("subject").alias("original"), names.alias("released"), "group")
-    empty = pl.col("group").is_in(silent["group"].unique().implode())
-    named = named.with_columns(pl.when(~empty).then("released").alias("released"))
-    rows = _rows(named, vectors, shape)
-    subjects = everything.alias("original").to_frame().join(named, on="original", how="left").sort("original")
-    return Draft(frame=rows.lazy(), subjects=subjects.lazy(), warnings=tuple(_warnings(members, silent, vectors)))
-
-
-def _no_terms() -> pl.DataFrame:
-    from coterie.models import documents as model
-
-    return pl.DataFrame(schema={"group": pl.UInt32, model.TERM: pl.String, model.WEIGHT: pl.Float64})
-
-
-def _rows(named: pl.DataFrame, vectors: pl.DataFrame, shape: Shape) -> pl.DataFrame:
-    from coterie.models import documents as model
-
+    subjects = named_subjects(everything, members, run, silent)
     columns = {"released": shape.subject, model.TERM: shape.item, model.WEIGHT: shape.weight}
-    return named.drop_nulls("released").join(vectors, on="group").rename(columns).select(shape.released)
+    rows = subjects.drop_nulls("released").join(vectors, on="group").rename(columns).select(shape.released)
+    return Draft(frame=rows.lazy(), subjects=subjects.lazy(), warnings=tuple(_warnings(members, silent, vectors)))
 
 
 def _folded(rows: pl.DataFrame, tree: Taxonomy) -> pl.DataFrame:

@@ -2,97 +2,70 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from dataclasses import replace
+from typing import Any, ClassVar
 
 import polars as pl
 
-from coterie.apply.details import common_details, cost_of_keeping, without_details, without_identifiers
-from coterie.apply.names import rename_subjects, with_sessions
+from coterie.apply.details import common_details, cost_of_keeping, refuse_exact, without_details, without_identifiers
+from coterie.apply.names import refuse_units, rename_subjects, with_sessions
 from coterie.core.log import Log
+from coterie.core.params import check_params
 from coterie.core.plan import Draft, Facts, Plan
+from coterie.core.registry import name_of
 from coterie.core.run import Run
+from coterie.core.shapes import QUERIES, Shape
+
+_NUMBERS = ("users", "link_queries", "link_minutes", "attrs", "times", "k_details", "window")
 
 
-class ReleasesItems(Protocol):
-    """What methods that release single items have in common."""
+class ReleasesItems:
+    """A method that releases single items. It lists these parameters itself, in the order in which they are shown."""
 
-    @property
-    def users(self) -> str:
-        """What links rows."""
+    k: int
+    users: str
+    """What links rows."""
+    link_queries: int
+    """Most queries under one name, where names are for a few."""
+    link_minutes: int
+    """Minutes from the first to the last of them."""
+    attrs: str
+    """What accompanies an item."""
+    times: str
+    """The finest time that does."""
+    k_details: int | str
+    """How many must share it."""
+    window: str
+    """How long before the end of the log users are counted."""
 
-    @property
-    def link_queries(self) -> int:
-        """Most queries under one name, where names are for a few."""
+    accepts: ClassVar[tuple[Shape, ...]] = (QUERIES,)
+    status: ClassVar[str] = "experimental"
+    further_details: ClassVar[bool] = True
 
-    @property
-    def link_minutes(self) -> int:
-        """Minutes from the first to the last of them."""
+    def __post_init__(self) -> None:
+        check_params(self, name_of(self))
+        refuse_exact(self.attrs, self.times)
 
-    @property
-    def attrs(self) -> str:
-        """What accompanies an item."""
+    def refuse_elsewhere(self) -> None:
+        """Names for a few queries or a day, and windows, are found on one machine."""
+        refuse_units(name_of(self), self.users, self.window)
 
-    @property
-    def times(self) -> str:
-        """The finest time that does."""
-
-    @property
-    def k_details(self) -> int | str:
-        """How many must share it."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Beside:
-    """How finely rows are linked and dated, and how many must share what accompanies an item."""
-
-    link_queries: int = 3
-    link_minutes: int = 30
-    times: str = "day"
-    k_details: int | str = "k"
-
-    @classmethod
-    def of(cls, method: ReleasesItems) -> Beside:
-        """What a method is asked for."""
-        return cls(
-            link_queries=method.link_queries,
-            link_minutes=method.link_minutes,
-            times=method.times,
-            k_details=method.k_details,
-        )
+    def numbers(self, facts: Facts) -> dict[str, Any]:
+        """What a promise about single items says of names and of what accompanies items."""
+        of_method = {name: getattr(self, name) for name in _NUMBERS}
+        return {**of_method, "session_minutes": facts.session_minutes, "details": ",".join(facts.shape.further)}
 
 
-AS_EVER = Beside()
-
-
-def numbers_of(method: ReleasesItems, facts: Facts) -> dict[str, Any]:
-    """What a promise about single items says of names and of what accompanies items."""
-    return {
-        "users": method.users,
-        "link_queries": method.link_queries,
-        "link_minutes": method.link_minutes,
-        "attrs": method.attrs,
-        "times": method.times,
-        "k_details": method.k_details,
-        "session_minutes": facts.session_minutes,
-        "details": ",".join(facts.shape.further),
-    }
-
-
-def release_items(
-    log: Log, plan: Plan, k: int, users: str, attrs: str, run: Run, beside: Beside = AS_EVER
-) -> Draft:  # fmt: skip
+def release_items(log: Log, plan: Plan, method: ReleasesItems, run: Run) -> Draft:
     """A release of single items: keep the planned ones (KEEP), then what accompanies them, then who asked."""
-    log = with_sessions(log, users, run)
-    return _release(keep_items(log, plan.table, run), log, k, users, attrs, run, beside)
+    log = with_sessions(log, method.users, run)
+    return _release(keep_items(log, plan.table, run), log, method, run)
 
 
-def release_replaced(
-    log: Log, plan: Plan, k: int, users: str, attrs: str, run: Run, beside: Beside = AS_EVER
-) -> Draft:  # fmt: skip
+def release_replaced(log: Log, plan: Plan, method: ReleasesItems, run: Run) -> Draft:
     """The same with something else in place of each planned item (REPLACE)."""
-    log = with_sessions(log, users, run)
-    return _release(replace_items(log, plan.table, run), log, k, users, attrs, run, beside)
+    log = with_sessions(log, method.users, run)
+    return _release(replace_items(log, plan.table, run), log, method, run)
 
 
 def keep_items(log: Log, keep: pl.LazyFrame, run: Run) -> Log:
@@ -110,15 +83,15 @@ def replace_items(log: Log, into: pl.LazyFrame, run: Run) -> Log:
     return replace(log, frame=run.each(rows, lambda given: given.with_columns(pl.col("into").alias(item)).drop("into")))
 
 
-def _release(kept: Log, log: Log, k: int, users: str, attrs: str, run: Run, beside: Beside) -> Draft:
+def _release(kept: Log, log: Log, method: ReleasesItems, run: Run) -> Draft:
     kept = without_identifiers(kept, run)
-    notes = [cost_of_keeping(log.shape)] if attrs == "keep" else []
-    if attrs == "common":
-        enough = k if isinstance(beside.k_details, str) else beside.k_details
-        kept, note = common_details(kept, enough, run, beside.times)
+    notes = [cost_of_keeping(log.shape)] if method.attrs == "keep" else []
+    if method.attrs == "common":
+        enough = method.k if isinstance(method.k_details, str) else method.k_details
+        kept, note = common_details(kept, enough, run, method.times)
         notes += filter(None, [note])
-    elif attrs == "drop":
+    elif method.attrs == "drop":
         kept = without_details(kept, run)
-    minis = {"link_queries": beside.link_queries, "link_minutes": beside.link_minutes}
-    draft = rename_subjects(kept, log, users, run, **minis)
+    minis = {"link_queries": method.link_queries, "link_minutes": method.link_minutes}
+    draft = rename_subjects(kept, log, method.users, run, **minis)
     return replace(draft, warnings=(*draft.warnings, *notes))

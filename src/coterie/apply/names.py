@@ -1,4 +1,5 @@
-"""Who asked: nobody, a fresh name for a few queries, for each session or day, or one for each person.
+"""Who is counted, in all of a log or its last days, and who asked: nobody, a fresh name for a few queries, for each
+session or day, or one for each person.
 
 `users = mini`: the released rows of a person, in the order of (time, item), are cut into units. A unit ends before the
 row that would be more than `link_minutes` after its first one, and before the item that would be one more than
@@ -13,14 +14,13 @@ from typing import Annotated, TypeAlias
 
 import polars as pl
 
-from coterie.apply.windows import ALWAYS
 from coterie.core.log import Log
-from coterie.core.params import Choice, Range, With
+from coterie.core.params import Choice, Range, Span, With
 from coterie.core.plan import Draft
 from coterie.core.randomness import pseudonyms
 from coterie.core.run import Run
 from coterie.core.shapes import VISITS
-from coterie.errors import ParameterError
+from coterie.errors import InputError, ParameterError
 from coterie.steps.sessions import Sessions, session_minutes
 
 Users: TypeAlias = Annotated[
@@ -31,6 +31,12 @@ Users: TypeAlias = Annotated[
 _MINI = With("users", "mini")
 LinkQueries: TypeAlias = Annotated[int, Range(1, 1000), _MINI, "most queries in a row under one name"]
 LinkMinutes: TypeAlias = Annotated[int, Range(1, 1440), _MINI, "minutes from the first to the last of them"]
+ALWAYS = "all"
+Window: TypeAlias = Annotated[
+    str,
+    Span(ALWAYS),
+    "count the users of a query only so long before the end of the log, such as '390d'; 'all': in all of it",
+]
 _MINI_COST = (
     "Rows are linked in small units: up to {} {} that one {} within {} minutes can be read together. Units of one "
     "person can often be matched with each other by their words; measure it (coterie measure ... relink)."
@@ -52,6 +58,20 @@ _VISITOR_COST = (
     "Rows are linked by visitor: everything one visitor requested can be read together, and two pages and a day often "
     "tell who it was. Use users=drop unless you cannot."
 )
+
+
+def within(log: Log, window: str) -> Log:
+    """The log with rows that are older than the window, or have no time, as rows of nobody: they are not counted."""
+    if window == ALWAYS:
+        return log
+    shape = log.shape
+    time = pl.col(shape.time)
+    last = log.frame.select(time.max()).collect(engine="streaming").item() if shape.time else None
+    if last is None:
+        raise InputError("No row has a time, and without times there is no window. Say which column holds them.")
+    recent = time > pl.lit(last) - pl.duration(seconds=Span.seconds(window))
+    counted = pl.when(recent).then(shape.subject).alias(shape.subject)
+    return replace(log, frame=log.frame.with_columns(counted))
 
 
 def nobody_named(original: Log, run: Run) -> pl.LazyFrame:
@@ -91,10 +111,7 @@ def rename_subjects(
     nowhere = pl.lit(None, pl.UInt32).alias("group")
     subjects = run.each(run.join(people, of_person, ["original"], "left"), lambda table: table.with_columns(nowhere))
     return Draft(
-        frame=frame,
-        subjects=run.engine.sort(subjects, ["original", "released"]),
-        warnings=(cost,),
-        ungrouped=True,
+        frame=frame, subjects=run.engine.sort(subjects, ["original", "released"]), warnings=(cost,), ungrouped=True
     )
 
 
@@ -158,7 +175,7 @@ def _with_days(rows: pl.LazyFrame, original: Log) -> pl.LazyFrame:
 
 def _with_minis(rows: pl.LazyFrame, original: Log, queries: int, minutes: int) -> pl.LazyFrame:
     """The number of the small unit of each row among those of its person."""
-    from coterie.kernels.small_units import numbered
+    from coterie.kernels.sequences import numbered
 
     subject, item = original.shape.subject, original.shape.item
     times = original.frame.select("row", _moment(original).alias("_moment"))

@@ -1,23 +1,32 @@
-"""Give each group of users one profile, under a fresh name for each member."""
+"""Give each group of users one profile, under a fresh name for each member: of queries as members typed them, or of
+phrases that many users of the log have.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 import numpy as np
 import polars as pl
 
 from coterie.core.log import Log
-from coterie.core.params import Choice, Late, Range, With
-from coterie.core.plan import Draft, Plan
+from coterie.core.params import Choice, Late, NumberOr, Range, With, check_params, with_values
+from coterie.core.plan import Draft, Facts, Plan, enough_subjects
+from coterie.core.promise import Promise
+from coterie.core.registry import name_of
 from coterie.core.run import Run
-from coterie.core.shapes import Shape
-from coterie.core.threads import DoneSoFar, in_threads
-from coterie.text.language import ENGLISH
+from coterie.core.shapes import QUERIES, Shape
+from coterie.core.threads import Counted, DoneSoFar, in_threads
+from coterie.errors import InputError, ParameterError
+from coterie.promises.phrase_users import PhraseUsers
+from coterie.promises.user_k_anonymity import UserKAnonymity
+from coterie.text.language import LanguageName, language
 
 if TYPE_CHECKING:
     from coterie.kernels.mdav import ChooseWithLimit
+    from coterie.models.phrases import Phrases
 
 HERDING, SHARES = "herding", "shares"
 ChoiceOfQueries = Annotated[
@@ -39,7 +48,113 @@ ProfileTimes = Annotated[
 ]
 MONTH = "month"
 _FINER_THAN_MONTHS = ("week", "day", "hour")
+BlockUsers = Annotated[
+    int, Range(0), "users compared with each other, at least 2k; 0: all up to 2000 users, blocks of 200 above"
+]
+QUERIES_AS_TYPED, PHRASES = "queries", "phrases"
+AS_MANY_AS_K = "k"
+Publish = Annotated[
+    str,
+    Choice(QUERIES_AS_TYPED, PHRASES),
+    Late(),
+    "what profiles are made of: queries as members typed them, or phrases that many users of the log have",
+]
+Users = Annotated[
+    int | str,
+    NumberOr(2, AS_MANY_AS_K),
+    Late(),
+    With("publish", PHRASES),
+    "in the queries of how many users of the log each phrase must stand; 'k': of k",
+]
+Spoken = Annotated[str, LanguageName(), Late(), "language of the log, whose stop words no phrase begins or ends with"]
+_FEW_USERS = 1_000
+_UNEQUAL = 2.0  # mean rows of a user, in medians
+_SMALL_M = 3  # what the warning suggests
 _ROWS_AT_ONCE = 20_000  # of the groups whose profiles are computed together; without effect on the result
+
+
+class PublishesProfiles:
+    """A method that releases one profile for each group of users. It lists these parameters in an order of its own."""
+
+    k: int
+    """How many users share a profile."""
+    publish: str
+    """Queries or phrases."""
+    phrase_users: int | str
+    """How many users must have a phrase."""
+    language: str
+    """Whose stop words phrases do not end with."""
+    partition: str
+    """How users are grouped."""
+
+    accepts: ClassVar[tuple[Shape, ...]] = (QUERIES,)
+    status: ClassVar[str] = "experimental"
+    holds_rows: ClassVar[bool] = True
+    anywhere: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_params(self, name_of(self))
+
+    def refuse_elsewhere(self) -> None:
+        """Phrases are cut on one machine: which ones enough users typed is found out there."""
+        if self.publish == PHRASES:
+            name = name_of(self)
+            raise ParameterError(f"{name} with publish = phrases runs on one machine; leave out --engine.")
+
+    def promises(self, facts: Facts) -> tuple[Promise, ...]:
+        """At least k users behind each released profile, and m behind each phrase."""
+        enough_subjects(name_of(self), self.k, facts)
+        profiles = self._of_profiles
+        if self.publish == QUERIES_AS_TYPED:
+            return (profiles,)
+        m = _users_of_each(self)
+        if facts.subjects < m:
+            raise InputError(
+                f"Phrases of {m} users need at least {m} users, and the log has {facts.subjects}. Use a smaller "
+                f"phrase_users (at least 2) or a larger log."
+            )
+        return (replace(profiles, phrases=True), PhraseUsers(m=m))
+
+    def baseline(self) -> Self | None:
+        """The same with random groups."""
+        return None if self.partition == "random" else with_values(self, partition="random")
+
+    def regroup(self, groups: pl.LazyFrame, learnt: Any, log: Log, run: Run) -> Plan:  # noqa: ARG002 (not needed)
+        """The plan on earlier groups: the same, or unions of them, in random order."""
+        from coterie.models.groups import united
+
+        return Plan(table=united(groups, self.k, run))
+
+    @property
+    def _of_profiles(self) -> UserKAnonymity:
+        """What is promised of profiles, whatever they are made of."""
+        return UserKAnonymity(k=self.k, times="drop")
+
+
+class PublishesEvents(PublishesProfiles):
+    """The same for profiles of queries that may have times, ranks and pages."""
+
+    attrs: str
+    """What these are averaged over."""
+    times: str
+    """The finest time."""
+    choice: str
+    """Which queries of its members a profile has."""
+    max_share: float
+    """The largest share of it that one member gives."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.publish == PHRASES and self.attrs != "drop":
+            raise ParameterError(
+                "Phrases have no times, ranks or pages. With publish = phrases, say attrs = drop, too."
+            )
+        if self.publish == PHRASES and self.choice != SHARES:
+            raise ParameterError("choice = herding chooses whole queries. Say publish = queries, too, or leave it out.")
+
+    @property
+    def _of_profiles(self) -> UserKAnonymity:
+        return UserKAnonymity(k=self.k, times=promised_times(self.attrs, self.times))
 
 
 def share_profiles(
@@ -55,11 +170,11 @@ def share_profiles(
     an event), sorted by these. Users who are in no group are not released; the record names them.
     """
     from coterie.models.events import EVENT_ORDER, USER
-    from coterie.models.groups import rows_of_users
+    from coterie.models.groups import rows_of_users, user_names
 
     user, order = USER, order or EVENT_ORDER
     members = run.small(groups).sort("subject")
-    subjects = named_subjects(log, members, run)
+    subjects = named_subjects(user_names(log, run), members, run)
     rows = rows_of_users(log, run, user, *order)
     done = DoneSoFar(run.total(rows, lambda some: some.select(pl.len())).item(), run.tell)
 
@@ -77,30 +192,25 @@ def share_profiles(
     return subjects.lazy(), run.keep(run.blocks(grouped, work, by=["group"]))
 
 
-def named_subjects(log: Log, members: pl.DataFrame, run: Run) -> pl.DataFrame:
-    """original, released, group: all users, with fresh names for the members of groups (subject, group)."""
-    from coterie.models.groups import user_names
+def named_subjects(
+    everybody: pl.Series, members: pl.DataFrame, run: Run, silent: pl.DataFrame | None = None
+) -> pl.DataFrame:
+    """original, released, group: everybody, with fresh names for the members of groups (subject, group), sorted.
 
-    everybody = user_names(log, run)
+    Whose profile is empty (`silent`, like members) has a group, which a later release may use, and no name.
+    """
     names = run.pseudonyms(members["subject"], taken=everybody)
     named = members.select(pl.col("subject").alias("original"), names.alias("released"), "group")
+    if silent is not None:
+        empty = pl.col("group").is_in(silent["group"].unique().implode())
+        named = named.with_columns(pl.when(~empty).then("released").alias("released"))
     return everybody.alias("original").to_frame().join(named, on="original", how="left").sort("original")
 
 
-def release_groups(
-    log: Log,
-    plan: Plan,
-    run: Run,
-    *,
-    eq1: str = "text",
-    attrs: str = "nearest",
-    times: str = MONTH,
-    shares: ChooseWithLimit | None = None,
-    choice: str = SHARES,
-    max_share: float = 1.0,
-    language: str = ENGLISH,
+def release_profiles(
+    log: Log, plan: Plan, run: Run, method: PublishesEvents, *, eq1: str = "text", shares: ChooseWithLimit | None = None
 ) -> Draft:
-    """The common profile of each group (paper 000), under a fresh name for each member.
+    """The common profile of each group (paper 000), or its phrases, under a fresh name for each member.
 
     `shares` chooses the queries of a profile, nobody giving more than `max_share` of it; with `choice` herding it only
     says how many each member gives. `language` is that of the stems by which queries are herded.
@@ -109,8 +219,11 @@ def release_groups(
     from coterie.models import events, profiles
     from coterie.models.groups import rows_of_users
 
+    if method.publish == PHRASES:
+        return release_phrases(log, plan, run, method)
+    attrs, times, herding = method.attrs, method.times, method.choice == HERDING
     rule = profiles.QueryRule(
-        shares=shares or choose, herding=choice == HERDING, max_share=max_share, language=language
+        shares=shares or choose, herding=herding, max_share=method.max_share, language=method.language
     )
     profiles.load_centroids(eq1, attrs, rule)
     scales, keys = events.Scales.of_rows(rows_of_users(log, run), run), run.keys
@@ -119,11 +232,17 @@ def release_groups(
         plan.table,
         run,
         lambda rows: profiles.centroids(rows, scales, keys, eq1, attrs, rule, times),
-        (events.QUERY,) if attrs == "drop" and not rule.herding else (),
+        (events.QUERY,) if attrs == "drop" and not herding else (),
     )
     alone, total = run.total(common, lambda some: some.select(pl.col("alone").sum(), pl.len())).row(0)
-    leveled = log.shape if promised_times(attrs, times) == "drop" else log.shape.with_levels()
-    rows = _under_names(subjects, common, leveled, run)
+    shape = log.shape if promised_times(attrs, times) == "drop" else log.shape.with_levels()
+    columns = {events.TIME: shape.time, events.QUERY: shape.item, events.RANK: shape.rank, events.PAGE: shape.page}
+    named, released = (
+        subjects.drop_nulls("group").select(pl.col("released").alias(shape.subject), "group"),
+        shape.released,
+    )
+    rows = run.join(named, run.each(common, lambda some: some.rename(columns)), ["group"])
+    rows = run.each(rows, lambda some: some.select(released))
     return Draft(frame=rows, subjects=subjects, warnings=_warnings(alone, total, attrs, times))
 
 
@@ -143,17 +262,6 @@ def release_texts(subjects: pl.LazyFrame, texts: pl.LazyFrame, shape: Shape, run
 
     members = subjects.drop_nulls("group").select(pl.col("released").alias(subject), "group")
     return run.blocks(members, rows_of, ["group"], texts)
-
-
-def _under_names(subjects: pl.LazyFrame, common: pl.LazyFrame, shape: Shape, run: Run) -> pl.LazyFrame:
-    """The events of each member's group, with the columns of the log, under the member's new name."""
-    from coterie.models import events
-
-    columns = {events.TIME: shape.time, events.QUERY: shape.item, events.RANK: shape.rank, events.PAGE: shape.page}
-    named = subjects.drop_nulls("group").select(pl.col("released").alias(shape.subject), "group")
-    rows = run.join(named, run.each(common, lambda some: some.rename(columns)), ["group"])
-    released = shape.released
-    return run.each(rows, lambda some: some.select(released))
 
 
 def whole_groups(rows: pl.DataFrame, about: int) -> Iterator[pl.DataFrame]:
@@ -188,3 +296,51 @@ def _warnings(alone: int, total: int, attrs: str, times: str) -> tuple[str, ...]
         f"{alone:,} of {total:,} chosen queries, or their page, rank or time, come from one user of the group alone: "
         f"such a page or rank is left out{cut}. The words are as some user typed them.",
     )
+
+
+def release_phrases(log: Log, plan: Plan, run: Run, method: PublishesProfiles) -> Draft:
+    """The phrases of each group, under a fresh name for each member."""
+    from coterie.models.groups import user_names
+    from coterie.models.phrases import phrases, profiles_of_groups
+
+    m = _users_of_each(method)
+    found = phrases(log, run, m, language(method.language))
+    members = plan.table.collect(engine="streaming").sort("subject")
+    profiles = profiles_of_groups(found, members, run)
+    run.tell(Counted(4, 4))
+    silent = members.join(profiles, on="group", how="anti")
+    texts = profiles.lazy().select("group", pl.col("text").repeat_by("n")).explode("text")
+    subjects = named_subjects(user_names(log, run), members, run, silent).lazy()
+    return Draft(
+        frame=release_texts(subjects, texts, log.shape, run),
+        subjects=subjects,
+        warnings=tuple(_phrase_warnings(found, silent, m)),
+        in_order=True,
+    )
+
+
+def _users_of_each(method: PublishesProfiles) -> int:
+    """How many users of the log must have each phrase."""
+    return method.k if isinstance(method.phrase_users, str) else method.phrase_users
+
+
+def _phrase_warnings(found: Phrases, silent: pl.DataFrame, m: int) -> Iterator[str]:
+    rows_kept, words_kept = 100 * found.rows_kept, 100 * found.words_kept
+    yield (
+        f"{rows_kept:.0f} % of all rows have a phrase that {m} users have, and {words_kept:.0f} % of all words stand "
+        f"in one; nothing else is released."
+    )
+    if silent.height:
+        groups = silent["group"].n_unique()
+        have = "group has" if groups == 1 else "groups have"
+        yield (
+            f"{groups:,} {have} an empty profile, with {silent.height:,} users: fewer than two members of a group have "
+            f"such a phrase. Nothing is released of these users."
+        )
+    rows = pl.Series(found.rows_of_users)
+    unequal = rows.mean() > _UNEQUAL * rows.median()  # type: ignore[operator]
+    if m > _SMALL_M and (rows.len() < _FEW_USERS or unequal):
+        few = (
+            f"the log has fewer than {_FEW_USERS:,} users" if rows.len() < _FEW_USERS else "a few users have most rows"
+        )
+        yield f"phrase_users = {_SMALL_M} keeps more, as {few}; each phrase then stands in the queries of {_SMALL_M}."

@@ -16,18 +16,12 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from coterie.apply.names import nobody_named
 from coterie.core.log import Log
 from coterie.core.plan import Draft, Plan
+from coterie.core.run import Run
 from coterie.core.shapes import VISITS
-from coterie.models.visit_records import (
-    AGENT,
-    GROUP,
-    METHOD,
-    REFERRER,
-    ROW,
-    SIZE,
-    STATUS,
-)
+from coterie.models.visit_records import AGENT, GROUP, METHOD, REFERRER, ROW, SIZE, STATUS
 from coterie.text.agents import OTHER, VISITOR_PARTS, parse_agents
 from coterie.text.hosts import common_path, common_referrer, host_and_path, host_labels, without_query
 
@@ -36,17 +30,13 @@ _VISITOR = "_visitor"
 _IN_ORDER = (("\0", "\0\1"), ("/", "\0\0"))  # a slash is less than anything where texts are compared
 
 
-def release_records(log: Log, plan: Plan, *, several: bool) -> Draft:
+def release_records(log: Log, plan: Plan, run: Run, *, several: bool) -> Draft:
     """The record of its group in place of each visit that is in one. `several`: values of one visitor alone go."""
     grouped = log.frame.select(ROW, *VISITS.released).join(plan.table, on=ROW).collect(engine="streaming")
     records = average_records(grouped, GROUP, several=several)
     rows = grouped.lazy().select(ROW, GROUP).join(records.lazy(), on=GROUP)
-    people = log.frame.select(pl.col(log.shape.subject).alias("original")).drop_nulls().unique().sort("original")
-    nobody = pl.lit(None, pl.String).alias("released"), pl.lit(None, pl.UInt32).alias("group")
-    return Draft(
-        frame=rows.with_columns(pl.lit(None, pl.String).alias(log.shape.subject)).select(ROW, *VISITS.released),
-        subjects=people.with_columns(nobody),
-    )
+    unnamed = rows.with_columns(pl.lit(None, pl.String).alias(log.shape.subject)).select(ROW, *VISITS.released)
+    return Draft(frame=unnamed, subjects=nobody_named(log, run))
 
 
 def average_records(visits: pl.DataFrame, key: str, *, several: bool) -> pl.DataFrame:

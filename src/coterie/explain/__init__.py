@@ -167,9 +167,9 @@ def _of_graph(graph: AffinityGraph) -> Iterator[tuple[str, float | None, str]]:
     yield "queries.in_graph", int(inside.sum()), "queries"
     yield "searches.in_graph", int(events[inside].sum()), "searches"
     yield "vectors", graph.core.size, "vectors"
-    yield "pairs", graph.neighbours.size // 2, "affine pairs of vectors"
+    yield "pairs", graph.neighbours.items.size // 2, "affine pairs of vectors"
     # For each query of the graph: how many queries are connected to it, itself included.
-    sizes = np.bincount(components(graph.start, graph.neighbours), weights=np.diff(vertices.member_start))
+    sizes = np.bincount(components(graph.neighbours), weights=np.diff(vertices.members.start))
     total = sizes.sum()
     yield "component.mean", (sizes * sizes).sum() / total if total else None, "queries"
     yield "component.largest", sizes.max() if total else None, "queries"
@@ -208,13 +208,11 @@ def network(graph: AffinityGraph, query: int) -> Network:
     vertex = int(graph.vertices.vertex[query])
     near_vertices = reach(graph, vertex, enough=MOST)
     connected = _size(graph, reach(graph, vertex))
-    members = [(int(q), int(v)) for v in near_vertices for q in _members(graph, v)]
+    members = [(int(q), int(v)) for v in near_vertices for q in graph.vertices.members.of(v)]
     members.sort(key=lambda pair: pair[0] != query)  # the query itself is never cut off
     members = members[:MOST]
     near = {v: {*_neighbours(graph, v).tolist(), v} for _, v in members}
-    lines = [
-        (a, b) for b in range(len(members)) for a in range(b) if members[a][1] in near[members[b][1]]
-    ]  # fmt: skip
+    lines = [(a, b) for b in range(len(members)) for a in range(b) if members[a][1] in near[members[b][1]]]
     return Network(
         points=tuple(q for q, _ in members),
         groups=tuple(int(graph.core[v]) for _, v in members),
@@ -246,26 +244,15 @@ def picture_kind(path: Path) -> str:
 
 
 def _neighbours(graph: AffinityGraph, vertex: int) -> Ints:
-    return graph.neighbours[graph.start[vertex] : graph.start[vertex + 1]].astype(np.int64)
-
-
-def _members(graph: AffinityGraph, vertex: int) -> list[int]:
-    """The queries of a vertex."""
-    vertices = graph.vertices
-    members: list[int] = vertices.members[vertices.member_start[vertex] : vertices.member_start[vertex + 1]].tolist()
-    return members
+    near: Ints = graph.neighbours.of(vertex).astype(np.int64)
+    return near
 
 
 def _size(graph: AffinityGraph, vertices: Ints) -> int:
     """How many queries some vertices have."""
-    return int(np.diff(graph.vertices.member_start)[vertices].sum())
+    return int(np.diff(graph.vertices.members.start)[vertices].sum())
 
 
 def _union(graph: AffinityGraph, these: Ints) -> int:
     """How many users some vertices have together."""
-    vertices = graph.vertices
-    return int(
-        np.unique(
-            np.concatenate([vertices.users[vertices.user_start[v] : vertices.user_start[v + 1]] for v in these])
-        ).size
-    )
+    return int(np.unique(np.concatenate([graph.vertices.users.of(v) for v in these])).size)

@@ -16,7 +16,7 @@ from coterie.core.log import Log
 from coterie.errors import ParameterError
 from coterie.kernels.spread import spread
 from coterie.methods.private_counts import PrivateCounts
-from coterie.models.private_baselines import optimal_table
+from coterie.models.private_selection import optimal_table
 from coterie.models.private_tables import Tables, tables_of
 
 _Row = tuple[int, int | None, int | None]
@@ -53,23 +53,12 @@ def _table(rows: list[_Row]) -> pl.DataFrame:
 def _weight(tables: Tables, items: int) -> float:
     """The mean weight that each of so many equal items gets."""
     weights = np.zeros(items, dtype=np.uint8)
-    coins = (
-        (np.arange(items, dtype=np.float64) / items * 2.0**64).astype(np.uint64)
-        if items > 1
-        else np.array([_HALF_COIN])
-    )
-    spread(
-        np.array([0, items]),
-        np.arange(items, dtype=np.uint32),
-        np.full(items, 1 << 20),
-        coins,
-        tables.costs,
-        tables.masses,
-        np.array([tables.cost_budget, tables.mass_budget]),
-        weights,
-        0,
-        1,
-    )
+    coins = (np.arange(items, dtype=np.float64) / items * 2.0**64).astype(np.uint64)
+    if items == 1:
+        coins = np.array([_HALF_COIN])
+    start, keys, shares = np.array([0, items]), np.arange(items, dtype=np.uint32), np.full(items, 1 << 20)
+    budgets = np.array([tables.cost_budget, tables.mass_budget])
+    spread(start, keys, shares, coins, tables.costs, tables.masses, budgets, weights, 0, 1)
     return float(weights.mean())
 
 

@@ -1,4 +1,4 @@
-"""The kinds of arrays that kernels take and give.
+"""The kinds of arrays that kernels take and give, and lists of numbers as two arrays.
 
 Hashes of our own, in whole numbers: the same on every machine and in every version.
 
@@ -8,12 +8,12 @@ How kernels that can work in parts are given threads: they know none themselves.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.kernels._jit import inlined
+from coterie.kernels._jit import inlined, jit
 
 Ints = NDArray[np.int64]
 Short = NDArray[np.int32]
@@ -21,6 +21,53 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 Masks = NDArray[np.uint64]
 Bytes = NDArray[np.uint8]
+
+
+# --- lists ------------------------------------------------------------------------------------------
+
+
+class Lists(NamedTuple):
+    """A list for each of some things, one behind the other: items[start[i]:start[i + 1]] are those of i."""
+
+    start: Ints
+    items: Any
+    """Whole numbers, often Short."""
+
+    def of(self, thing: int) -> Any:
+        """The list of one of them; not for kernels."""
+        return self.items[self.start[thing] : self.start[thing + 1]]
+
+
+def taken(start: Ints, which: Ints | Short) -> tuple[Ints, Ints]:
+    """The lists of some things one behind the other: where each begins then, and where all its items stood before."""
+    sizes = start[which + 1] - start[which]
+    begin = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    return begin, np.repeat(start[which] - begin[:-1], sizes) + np.arange(begin[-1])
+
+
+@jit
+def starts(numbers: Any, n: int) -> Ints:
+    """Where the list of each of n numbers begins if things are sorted by their numbers; below 0 is no number."""
+    start = np.zeros(n + 1, dtype=np.int64)
+    for number in numbers:
+        if number >= 0:
+            start[number + 1] += 1
+    for number in range(n):
+        start[number + 1] += start[number]
+    return start
+
+
+@jit
+def places_by(numbers: Any, n: int) -> Any:
+    """Where each of n numbers stands, as lists of ascending places of the same type as the numbers."""
+    start = starts(numbers, n)
+    at, places = start[:-1].copy(), np.empty(start[n], dtype=numbers.dtype)
+    for place in range(numbers.size):
+        number = numbers[place]
+        if number >= 0:
+            places[at[number]] = place
+            at[number] += 1
+    return Lists(start, places)
 
 
 # --- hashes -----------------------------------------------------------------------------------------

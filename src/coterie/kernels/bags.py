@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.kernels._arrays import FNV_START, Bytes, Flags, Ints, Masks, Short, fnv_step, splitmix64
+from coterie.kernels._arrays import FNV_START, Bytes, Flags, Ints, Masks, Short, fnv_step, splitmix64, starts
 from coterie.kernels._jit import jit
 
 
@@ -38,11 +38,7 @@ class Parts(NamedTuple):
 @jit
 def bags(owner: Short, thing: Short, n_owners: int) -> Bags:
     """What each owner has, from one line for each time that somebody has something."""
-    start = np.zeros(n_owners + 1, dtype=np.int64)
-    for each in owner:
-        start[each + 1] += 1
-    for each in range(n_owners):
-        start[each + 1] += start[each]
+    start = starts(owner, n_owners)
     at = start[:-1].copy()
     things = np.empty(thing.size, dtype=np.int32)
     for line in range(thing.size):

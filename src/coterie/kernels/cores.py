@@ -13,25 +13,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from coterie.kernels._arrays import Flags, Ints, Short
+from coterie.kernels._arrays import Flags, Ints, Lists, Short
 from coterie.kernels._jit import inlined, jit
 
 
 @jit
-def cores(
-    start: Ints, neighbours: Short, user_start: Ints, users: Short, n_users: int, ceiling: Short, levels: int
-) -> Short:
+def cores(neighbours: Lists, users: Lists, n_users: int, ceiling: Short, levels: int) -> Short:
     """The core number of each vertex, at most `levels`; no vertex v stays beyond level ceiling[v].
 
     A ceiling must be at least |U(v)| - 1, or `levels`.
     """
-    n = start.size - 1
+    n = neighbours.start.size - 1
     safe = np.empty(n, dtype=np.int32)  # level up to which the star of a neighbour holds v
     for v in range(n):
-        best = user_start[v + 1] - user_start[v]
-        for i in range(start[v], start[v + 1]):
-            w = neighbours[i]
-            best = max(best, user_start[w + 1] - user_start[w])
+        best = users.start[v + 1] - users.start[v]
+        for i in range(neighbours.start[v], neighbours.start[v + 1]):
+            w = neighbours.items[i]
+            best = max(best, users.start[w + 1] - users.start[w])
         safe[v] = min(best - 1, levels)
     bound = np.minimum(safe, ceiling)
     # Vertices by bound, as doubly linked lists.
@@ -50,16 +48,16 @@ def cores(
             _remove(head, after, before, v, k - 1)
             if ceiling[v] >= k:
                 turn += 1
-                degree = _degree(start, neighbours, user_start, users, alive, stamp, turn, v, levels)
+                degree = _degree(neighbours, users, alive, stamp, turn, v, levels)
                 if degree >= k:
                     bound[v] = min(degree, ceiling[v])
                     _insert(head, after, before, v, bound[v])
                     continue
             alive[v] = False
             core[v] = k - 1
-            size = user_start[v + 1] - user_start[v]
-            for i in range(start[v], start[v + 1]):
-                w = neighbours[i]
+            size = users.start[v + 1] - users.start[v]
+            for i in range(neighbours.start[v], neighbours.start[v + 1]):
+                w = neighbours.items[i]
                 if not alive[w]:
                     continue
                 old = max(bound[w], k - 1)
@@ -74,26 +72,16 @@ def cores(
 
 
 @inlined
-def _degree(
-    start: Ints,
-    neighbours: Short,
-    user_start: Ints,
-    users: Short,
-    alive: Flags,
-    stamp: Ints,
-    turn: int,
-    v: int,
-    levels: int,
-) -> int:
+def _degree(neighbours: Lists, users: Lists, alive: Flags, stamp: Ints, turn: int, v: int, levels: int) -> int:
     """Distinct users of v and its remaining neighbours, minus one; counted up to `levels`."""
     count = -1
-    for i in range(start[v] - 1, start[v + 1]):
-        w = v if i < start[v] else neighbours[i]
+    for i in range(neighbours.start[v] - 1, neighbours.start[v + 1]):
+        w = v if i < neighbours.start[v] else neighbours.items[i]
         if not alive[w]:
             continue
-        for j in range(user_start[w], user_start[w + 1]):
-            if stamp[users[j]] != turn:
-                stamp[users[j]] = turn
+        for j in range(users.start[w], users.start[w + 1]):
+            if stamp[users.items[j]] != turn:
+                stamp[users.items[j]] = turn
                 count += 1
         if count >= levels:
             return levels
@@ -120,9 +108,9 @@ def _remove(head: Short, after: Short, before: Short, v: int, place: int) -> Non
 
 
 @jit
-def components(start: Ints, neighbours: Short) -> Short:
+def components(neighbours: Lists) -> Short:
     """The first vertex of the connected part each vertex is in."""
-    n = start.size - 1
+    n = neighbours.start.size - 1
     part = np.full(n, -1, dtype=np.int32)
     queue = np.empty(n, dtype=np.int32)
     for first in range(n):
@@ -132,8 +120,8 @@ def components(start: Ints, neighbours: Short) -> Short:
         while at < count:
             v = queue[at]
             at += 1
-            for i in range(start[v], start[v + 1]):
-                w = neighbours[i]
+            for i in range(neighbours.start[v], neighbours.start[v + 1]):
+                w = neighbours.items[i]
                 if part[w] < 0:
                     part[w] = first
                     queue[count] = w
@@ -142,23 +130,14 @@ def components(start: Ints, neighbours: Short) -> Short:
 
 
 @jit
-def local_cores(
-    start: Ints,
-    neighbours: Short,
-    user_start: Ints,
-    users: Short,
-    n_users: int,
-    core: Short,
-    levels: int,
-    v_max: int,
-) -> Short:
+def local_cores(neighbours: Lists, users: Lists, n_users: int, core: Short, levels: int, v_max: int) -> Short:
     """The core number of each vertex within the first v_max vertices that breadth-first growth from it reaches.
 
     `core` has the core numbers in the whole graph: where growth ends by itself they are the same.
     """
-    n = start.size - 1
+    n = neighbours.start.size - 1
     result = core.copy()
-    component = components(start, neighbours)
+    component = components(neighbours)
     size = np.bincount(component, minlength=n)
     local = np.full(n, -1, dtype=np.int32)  # number of a vertex within the part
     part = np.empty(v_max, dtype=np.int32)
@@ -166,50 +145,50 @@ def local_cores(
     for first in range(n):
         if size[component[first]] <= v_max:
             continue
-        count = _grow(start, neighbours, first, local, part)
+        count = _grow(neighbours, first, local, part)
         sub_start = np.zeros(count + 1, dtype=np.int64)
         sub_user_start = np.zeros(count + 1, dtype=np.int64)
         for a in range(count):
             v = part[a]
-            sub_user_start[a + 1] = sub_user_start[a] + user_start[v + 1] - user_start[v]
+            sub_user_start[a + 1] = sub_user_start[a] + users.start[v + 1] - users.start[v]
             sub_start[a + 1] = sub_start[a]
-            for i in range(start[v], start[v + 1]):
-                sub_start[a + 1] += local[neighbours[i]] >= 0
+            for i in range(neighbours.start[v], neighbours.start[v + 1]):
+                sub_start[a + 1] += local[neighbours.items[i]] >= 0
         sub = np.empty(sub_start[count], dtype=np.int32)
         sub_users = np.empty(sub_user_start[count], dtype=np.int32)
         people, at, user_at = 0, 0, 0
         for a in range(count):
             v = part[a]
-            for i in range(start[v], start[v + 1]):
-                if local[neighbours[i]] >= 0:
-                    sub[at] = local[neighbours[i]]
+            for i in range(neighbours.start[v], neighbours.start[v + 1]):
+                if local[neighbours.items[i]] >= 0:
+                    sub[at] = local[neighbours.items[i]]
                     at += 1
-            for j in range(user_start[v], user_start[v + 1]):
-                u = users[j]
+            for j in range(users.start[v], users.start[v + 1]):
+                u = users.items[j]
                 if person[u] < 0:
                     person[u] = people
                     people += 1
                 sub_users[user_at] = person[u]
                 user_at += 1
         ceiling = np.full(count, levels, dtype=np.int32)
-        result[first] = cores(sub_start, sub, sub_user_start, sub_users, people, ceiling, levels)[0]
+        result[first] = cores(Lists(sub_start, sub), Lists(sub_user_start, sub_users), people, ceiling, levels)[0]
         for a in range(count):
             v = part[a]
             local[v] = -1
-            for j in range(user_start[v], user_start[v + 1]):
-                person[users[j]] = -1
+            for j in range(users.start[v], users.start[v + 1]):
+                person[users.items[j]] = -1
     return result
 
 
 @jit
-def _grow(start: Ints, neighbours: Short, first: int, local: Short, part: Short) -> int:
+def _grow(neighbours: Lists, first: int, local: Short, part: Short) -> int:
     """Number the vertices that growth from `first` reaches, as many as `part` has room for; how many they are."""
     part[0], local[first], count, at = first, 0, 1, 0
     while at < count:
         v = part[at]
         at += 1
-        for i in range(start[v], start[v + 1]):
-            w = neighbours[i]
+        for i in range(neighbours.start[v], neighbours.start[v + 1]):
+            w = neighbours.items[i]
             if count == part.size:
                 return count
             if local[w] < 0:
@@ -221,17 +200,7 @@ def _grow(start: Ints, neighbours: Short, first: int, local: Short, part: Short)
 
 @jit
 def covers(
-    wanted: Short,
-    k: int,
-    vertex: Short,
-    member_start: Ints,
-    members: Short,
-    start: Ints,
-    neighbours: Short,
-    released: Flags,
-    user_start: Ints,
-    users: Short,
-    n_users: int,
+    wanted: Short, k: int, vertex: Short, members: Lists, neighbours: Lists, released: Flags, users: Lists, n_users: int
 ) -> tuple[Short, Short, Short]:
     """For each wanted query, triples (query, affine query, user) that bring its users to k; all inside the release.
 
@@ -246,10 +215,10 @@ def covers(
     for turn in range(wanted.size):
         q = wanted[turn]
         v = vertex[q]
-        missing = k - (user_start[q + 1] - user_start[q])
-        for j in range(user_start[q], user_start[q + 1]):
-            stamp[users[j]] = turn
-        hub = _hub(v, k, member_start, members, start, neighbours, released, user_start)
+        missing = k - (users.start[q + 1] - users.start[q])
+        for j in range(users.start[q], users.start[q + 1]):
+            stamp[users.items[j]] = turn
+        hub = _hub(v, k, members, neighbours, released, users)
         if item.size < count + missing:
             room = np.empty(item.size + missing, dtype=np.int32)
             item, by, who = np.append(item, room), np.append(by, room), np.append(who, room)
@@ -257,14 +226,14 @@ def covers(
             item[count], by[count], who[count] = q, hub, -1
             count += 1
             continue
-        for i in range(start[v] - 1, start[v + 1]):
-            w = v if i < start[v] else neighbours[i]
-            for m in range(member_start[w], member_start[w + 1]):
-                r = members[m]
+        for i in range(neighbours.start[v] - 1, neighbours.start[v + 1]):
+            w = v if i < neighbours.start[v] else neighbours.items[i]
+            for m in range(members.start[w], members.start[w + 1]):
+                r = members.items[m]
                 if not released[r]:
                     continue
-                for j in range(user_start[r], user_start[r + 1]):
-                    u = users[j]
+                for j in range(users.start[r], users.start[r + 1]):
+                    u = users.items[j]
                     if missing > 0 and stamp[u] != turn:
                         stamp[u] = turn
                         item[count], by[count], who[count] = q, r, u
@@ -276,21 +245,12 @@ def covers(
 
 
 @inlined
-def _hub(
-    v: int,
-    k: int,
-    member_start: Ints,
-    members: Short,
-    start: Ints,
-    neighbours: Short,
-    released: Flags,
-    user_start: Ints,
-) -> int:
+def _hub(v: int, k: int, members: Lists, neighbours: Lists, released: Flags, users: Lists) -> int:
     """A released query with k users among those of v and its neighbours, or -1."""
-    for i in range(start[v] - 1, start[v + 1]):
-        w = v if i < start[v] else neighbours[i]
-        for m in range(member_start[w], member_start[w + 1]):
-            r = members[m]
-            if released[r] and user_start[r + 1] - user_start[r] >= k:
+    for i in range(neighbours.start[v] - 1, neighbours.start[v + 1]):
+        w = v if i < neighbours.start[v] else neighbours.items[i]
+        for m in range(members.start[w], members.start[w + 1]):
+            r = members.items[m]
+            if released[r] and users.start[r + 1] - users.start[r] >= k:
                 return int(r)
     return -1

@@ -17,9 +17,11 @@ Queries as sets of weighted n-grams (paper 001): equal sets become one vertex wi
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from coterie.kernels._arrays import Flags, Floats, Ints, Masks, Short, next_slot
+from coterie.kernels._arrays import Flags, Floats, Ints, Lists, Masks, Short, next_slot
 from coterie.kernels._jit import inlined, jit
 
 SPLIT = 64
@@ -27,9 +29,31 @@ SPLIT = 64
 _SLACK = 1 - 1e-9  # for the bound that no product is compared with
 
 
+class Vectors(NamedTuple):
+    """Vectors as sets of features: those of v are features[start[v]:start[v + 1]], ascending."""
+
+    start: Ints
+    features: Short
+    mass: Ints
+    """Of each feature."""
+    prefix: Ints
+    """The mass of each vector up to and including each of its features."""
+    norm: Floats
+    """Of each vector."""
+
+
+class Entries(NamedTuple):
+    """The list of each feature."""
+
+    begin: Ints
+    vector: Short
+    place: Ints
+    """Where the feature stands in the vector."""
+
+
 @jit
-def prefixes(start: Ints, features: Short, mass: Ints) -> tuple[Ints, Floats]:
-    """The mass of each vector up to and including each of its features, and the norms of the vectors."""
+def vectors_of(start: Ints, features: Short, mass: Ints) -> Vectors:
+    """Vectors with their prefixes and norms."""
     prefix = np.empty(features.size, dtype=np.int64)
     norm = np.empty(start.size - 1, dtype=np.float64)
     for v in range(start.size - 1):
@@ -38,24 +62,23 @@ def prefixes(start: Ints, features: Short, mass: Ints) -> tuple[Ints, Floats]:
             total += mass[features[i]]
             prefix[i] = total
         norm[v] = np.sqrt(np.float64(total))
-    return prefix, norm
+    return Vectors(start, features, mass, prefix, norm)
 
 
 @jit
-def lists(
-    start: Ints, features: Short, prefix: Ints, order: Ints, n_features: int, theta: float
-) -> tuple[Ints, Short, Ints]:
-    """The list of each feature: vectors in the given `order` (of their norms), and where the feature stands in each."""
-    begin = np.zeros(n_features + 1, dtype=np.int64)
+def lists(vectors: Vectors, order: Ints, theta: float) -> Entries:
+    """The list of each feature, of vectors in the given `order` (of their norms)."""
+    start, features, mass, prefix, _ = vectors
+    begin = np.zeros(mass.size + 1, dtype=np.int64)
     for v in range(start.size - 1):
         least = theta * theta * _SLACK * prefix[start[v + 1] - 1]
         for i in range(start[v], start[v + 1]):
             if prefix[i] >= least:
                 begin[features[i] + 1] += 1
-    for f in range(n_features):
+    for f in range(mass.size):
         begin[f + 1] += begin[f]
-    vector = np.empty(begin[n_features], dtype=np.int32)
-    place = np.empty(begin[n_features], dtype=np.int64)
+    vector = np.empty(begin[mass.size], dtype=np.int32)
+    place = np.empty(begin[mass.size], dtype=np.int64)
     at = begin[:-1].copy()
     for v in order:
         least = theta * theta * _SLACK * prefix[start[v + 1] - 1]
@@ -65,25 +88,16 @@ def lists(
                 vector[at[f]] = v
                 place[at[f]] = i
                 at[f] += 1
-    return begin, vector, place
+    return Entries(begin, vector, place)
 
 
 @jit
 def join(
-    lowest: int,
-    highest: int,
-    begin: Ints,
-    vector: Short,
-    place: Ints,
-    start: Ints,
-    features: Short,
-    prefix: Ints,
-    norm: Floats,
-    mass: Ints,
-    theta: float,
-    split: int,
-) -> tuple[Short, Short]:
+    lowest: int, highest: int, entries: Entries, vectors: Vectors, theta: float, split: int
+) -> tuple[Short, Short]:  # fmt: skip
     """The pairs of vectors whose rarest common feature is in lowest..highest - 1 and whose cosine is at least θ."""
+    begin, vector, place = entries
+    start, features, mass, prefix, norm = vectors
     left = np.empty(1024, dtype=np.int32)
     right = np.empty(1024, dtype=np.int32)
     count = 0
@@ -196,8 +210,8 @@ def _shared(features: Short, mass: Ints, a: int, a_end: int, b: int, b_end: int)
 
 
 @jit
-def adjacency(left: Short, right: Short, n: int) -> tuple[Ints, Short]:
-    """The neighbours of each vertex, ascending: neighbours[start[v]:start[v + 1]]."""
+def adjacency(left: Short, right: Short, n: int) -> Lists:
+    """The neighbours of each vertex, ascending."""
     start = np.zeros(n + 1, dtype=np.int64)
     for e in range(left.size):
         start[left[e] + 1] += 1
@@ -215,7 +229,7 @@ def adjacency(left: Short, right: Short, n: int) -> tuple[Ints, Short]:
     for v in range(n):
         if start[v + 1] - start[v] > 1:
             neighbours[start[v] : start[v + 1]].sort()
-    return start, neighbours
+    return Lists(start, neighbours)
 
 
 _FEW = 24  # up to this many numbers are sorted by insertion
@@ -314,43 +328,22 @@ def _equal(own: Short, size: int, features: Short, start: Ints, v: int, hashes: 
 
 
 @jit
-def members(vertex: Short, n_vertices: int) -> tuple[Ints, Short]:
-    """The queries of each vertex, ascending."""
-    start = np.zeros(n_vertices + 1, dtype=np.int64)
-    for v in vertex:
-        if v >= 0:
-            start[v + 1] += 1
-    for v in range(n_vertices):
-        start[v + 1] += start[v]
-    queries = np.empty(start[n_vertices], dtype=np.int32)
-    at = start[:-1].copy()
-    for q in range(vertex.size):
-        v = vertex[q]
-        if v >= 0:
-            queries[at[v]] = q
-            at[v] += 1
-    return start, queries
-
-
-@jit
-def union(start: Ints, member: Short, user_start: Ints, users: Short, n_users: int) -> tuple[Ints, Short]:
+def union(members: Lists, users: Lists, n_users: int) -> Lists:
     """The distinct users of all queries of each vertex."""
-    n = start.size - 1
+    n = members.start.size - 1
     most = np.int64(0)
-    for q in member:
-        most += user_start[q + 1] - user_start[q]
+    for q in members.items:
+        most += users.start[q + 1] - users.start[q]
     owners = np.empty(most, dtype=np.int32)
     begin = np.zeros(n + 1, dtype=np.int64)
     stamp = np.full(n_users, -1, dtype=np.int32)
     at = 0
     for v in range(n):
-        for i in range(start[v], start[v + 1]):
-            q = member[i]
-            for j in range(user_start[q], user_start[q + 1]):
-                u = users[j]
+        for q in members.items[members.start[v] : members.start[v + 1]]:
+            for u in users.items[users.start[q] : users.start[q + 1]]:
                 if stamp[u] != v:
                     stamp[u] = v
                     owners[at] = u
                     at += 1
         begin[v + 1] = at
-    return begin, owners[:at].copy()
+    return Lists(begin, owners[:at].copy())

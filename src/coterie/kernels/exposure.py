@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from coterie.kernels._arrays import Floats, Ints
-from coterie.kernels._jit import jit
+from coterie.kernels._jit import inlined, jit
 
 
 @jit
@@ -32,6 +32,16 @@ def counted(keys: Ints) -> tuple[Ints, Ints]:
             distinct[at] = keys[i]
         times[at] += 1
     return distinct, times
+
+
+@inlined
+def _shown(a: int, j: int, asked: Ints, n_asked: Ints, seen: Ints, n_seen: Ints) -> tuple[int, float]:
+    """r of the query asked[a], looked for from seen[j] on, and where it is or would be."""
+    while j < seen.size and seen[j] < asked[a]:
+        j += 1
+    if j < seen.size and seen[j] == asked[a]:
+        return j, min(1.0, n_seen[j] / n_asked[a])
+    return j, 0.0
 
 
 @jit
@@ -54,11 +64,7 @@ def exposure(
         entropy, shown, erased, kept_of_one, begin = 0.0, 0.0, 0.0, 0.0, j
         for a in range(i, end):
             p = n_asked[a] / total
-            r = 0.0
-            while j < seen.size and seen[j] < asked[a]:
-                j += 1
-            if j < seen.size and seen[j] == asked[a]:
-                r = min(1.0, n_seen[j] / n_asked[a])
+            j, r = _shown(a, j, asked, n_asked, seen, n_seen)
             entropy -= p * np.log2(p)
             shown -= p * r * np.log2(p)
             erased += p * (1.0 - r)
@@ -68,11 +74,7 @@ def exposure(
             j = begin
             for a in range(i, end):
                 p = n_asked[a] / total
-                r = 0.0
-                while j < seen.size and seen[j] < asked[a]:
-                    j += 1
-                if j < seen.size and seen[j] == asked[a]:
-                    r = min(1.0, n_seen[j] / n_asked[a])
+                j, r = _shown(a, j, asked, n_asked, seen, n_seen)
                 if r < 1.0:
                     absent += p * (1.0 - r) * np.log2((1.0 - r) / erased)
         if end == i + 1:

@@ -209,11 +209,15 @@ def _allowed(e: int, u: int, sender: int, event: int, balanced: bool, friend: Sh
 
 
 @inlined
-def _turn(e: int, u: int, backoff: int, s: _State) -> float:
-    """How much it is a friend's turn, for BALANCED."""
-    refused = backoff * s.refused[e] if s.spurned[u] else 0
-    turn: float = 1.0 / (1.0 + s.given[e] + refused)
-    return turn
+def _pull(e: int, u: int, rules: Rules, p: Preferences, s: _State) -> float:
+    """How much a friend's weight is by the rule; for BALANCED how much it is their turn."""
+    pull: float = 1.0
+    if rules.choice == BALANCED:
+        refused = rules.backoff * s.refused[e] if s.spurned[u] else 0
+        pull = 1.0 / (1.0 + s.given[e] + refused)
+    elif rules.choice == SIMILAR:
+        pull = p.weight[e]
+    return pull
 
 
 @jit
@@ -227,12 +231,7 @@ def _by_weight(
     for e in range(graph.start[u], graph.start[u + 1]):
         if _allowed(e, u, sender, event, balanced, graph.friend, s):
             n += 1
-            if balanced:
-                total += _turn(e, u, rules.backoff, s)
-            elif choice == SIMILAR:
-                total += p.weight[e]
-            else:
-                total += 1.0
+            total += _pull(e, u, rules, p, s)
     if n == 0:
         return _OWN
     own = 0.0
@@ -249,12 +248,7 @@ def _by_weight(
     for e in range(graph.start[u], graph.start[u + 1]):
         if _allowed(e, u, sender, event, balanced, graph.friend, s):
             last = e
-            if balanced:
-                left -= _turn(e, u, rules.backoff, s)
-            elif choice == SIMILAR:
-                left -= p.weight[e]
-            else:
-                left -= 1.0
+            left -= _pull(e, u, rules, p, s)
             if left < 0.0:
                 break
     return last

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from coterie.kernels._arrays import FNV_START, Bytes, Ints, Masks, Short, fnv_step, murmur64, next_slot
+from coterie.kernels._arrays import FNV_START, Bytes, Ints, Lists, Masks, Short, fnv_step, murmur64, next_slot, starts
 from coterie.kernels._jit import inlined, jit
 
 NO_TIME = np.iinfo(np.int64).min
@@ -184,14 +184,7 @@ def _seek(slots: Short, keys: Ints, key: int) -> np.int64:
 
 @jit
 def tally(
-    token_start: Ints,
-    gram: Short,
-    n_grams: int,
-    events: Ints,
-    user_start: Ints,
-    users: Short,
-    n_users: int,
-    enough: int,
+    token_start: Ints, gram: Short, n_grams: int, events: Ints, users: Lists, n_users: int, enough: int
 ) -> tuple[Short, Ints, Ints, Short]:
     """For each n-gram: distinct users (counted up to `enough`), occurrences, events containing it, and queries.
 
@@ -199,12 +192,7 @@ def tally(
     each user says for which n-gram they were counted last.
     """
     queries = np.zeros(n_grams, dtype=np.int32)
-    begin = np.zeros(n_grams + 1, dtype=np.int64)
-    for i in range(gram.size):
-        if gram[i] >= 0:
-            begin[gram[i] + 1] += 1
-    for g in range(n_grams):
-        begin[g + 1] += begin[g]
+    begin = starts(gram, n_grams)
     postings = np.empty(begin[n_grams], dtype=np.int32)
     at = begin[:-1].copy()
     for q in range(token_start.size - 1):
@@ -229,8 +217,7 @@ def tally(
             containing[g] += events[q]
             if owners[g] >= enough:
                 continue
-            for j in range(user_start[q], user_start[q + 1]):
-                u = users[j]
+            for u in users.items[users.start[q] : users.start[q + 1]]:
                 if stamp[u] != g:
                     stamp[u] = g
                     owners[g] += 1

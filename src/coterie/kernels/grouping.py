@@ -389,10 +389,6 @@ def load() -> None:
     grow(2, np.argsort(alike, kind="stable"), first, second, near, vectors)
 
 
-def _compare(part: tuple[Ints, Ints, int, int, Vectors, Short, Short]) -> None:
-    compare_leaves(*part)
-
-
 def neighbours(vectors: Vectors, trees: Sequence[tuple[Ints, Ints]], each: SideBySide) -> tuple[Short, Short]:
     """The most similar vectors of each one, best first, and how similar they are; -1 where there are fewer."""
     shape = (vectors.shape[0], NEIGHBOURS)
@@ -403,7 +399,7 @@ def neighbours(vectors: Vectors, trees: Sequence[tuple[Ints, Ints]], each: SideB
         leaves = start.size - 1
         firsts = range(0, leaves, _LEAVES_AT_ONCE)
         parts = [(order, start, a, min(a + _LEAVES_AT_ONCE, leaves), vectors, near, score) for a in firsts]
-        each(_compare, parts)
+        each(lambda part: compare_leaves(*part), parts)
     return near, score
 
 

@@ -5,6 +5,12 @@
 Everything is added up in one order and without a linear algebra library, whose sums depend on the number of threads and
 on the machine; A has at most tens of thousands of rows, so this is a matter of seconds. Threads work on different rows
 of a result, never on one sum. orth(Y) = Y E Λ^(-1/2) with YᵀY = E Λ Eᵀ; eigenvectors by cyclic Jacobi rotations.
+
+Topics of unit vectors: spherical k-means, added up in one order.
+
+centres = some of the vectors
+repeat:  each vector to the centre with the largest product (ties to the lowest number)
+         centre = sum of its vectors, to length 1; a centre without vectors stays
 """
 
 from __future__ import annotations
@@ -14,8 +20,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.kernels._arrays import Floats, Ints, SideBySide, one_after_the_other
-from coterie.kernels._jit import jit
+from coterie.kernels._arrays import Floats, Ints, Short, SideBySide, one_after_the_other, starts
+from coterie.kernels._jit import inlined, jit
 
 _ROUNDS = 4
 _ROWS_AT_ONCE = 4_000
@@ -37,11 +43,7 @@ class Sparse(NamedTuple):
 def transposed(a: Sparse) -> Sparse:
     """Aᵀ, entries of a row in the order of its columns."""
     height = a.start.size - 1
-    start = np.zeros(a.width + 1, dtype=np.int64)
-    for e in range(a.column.size):
-        start[a.column[e] + 1] += 1
-    for c in range(a.width):
-        start[c + 1] += start[c]
+    start = starts(a.column, a.width)
     at = start.copy()
     column = np.empty(a.column.size, dtype=np.int32)
     value = np.empty(a.column.size, dtype=np.float32)
@@ -167,6 +169,17 @@ def _slices(rows: int) -> list[slice]:
     return [slice(at, min(at + _ROWS_AT_ONCE, rows)) for at in range(0, max(rows, 1), _ROWS_AT_ONCE)]
 
 
+@inlined
+def _to_unit(total: Floats, result: NDArray[np.float32]) -> None:
+    """The same direction at length 1; nothing is written where there is none."""
+    length = 0.0
+    for d in range(total.size):
+        length += total[d] * total[d]
+    if length > 0.0:
+        for d in range(total.size):
+            result[d] = total[d] / np.sqrt(length)
+
+
 @jit
 def project(a: Sparse, words: NDArray[np.float32], scales: Ints) -> NDArray[np.float32]:
     """A times one vector for each column: for each scale the first so many numbers of it, of length 1 (or 0)."""
@@ -181,11 +194,68 @@ def project(a: Sparse, words: NDArray[np.float32], scales: Ints) -> NDArray[np.f
                 total[d] += v * words[c, d]
         at = 0
         for scale in scales:
-            length = 0.0
-            for d in range(scale):
-                length += total[d] * total[d]
-            if length > 0.0:
-                for d in range(scale):
-                    result[r, at + d] = total[d] / np.sqrt(length)
+            _to_unit(total[:scale], result[r, at:])
             at += scale
+    return result
+
+
+# --- topics ---------------------------------------------------------------------------------------
+
+
+Singles = NDArray[np.float32]
+
+
+@jit
+def nearest(vectors: Singles, centres: Singles) -> Short:
+    """The number of the nearest centre of each vector."""
+    result = np.empty(vectors.shape[0], dtype=np.int32)
+    for i in range(vectors.shape[0]):
+        best, at = -np.inf, 0
+        for c in range(centres.shape[0]):
+            product = 0.0
+            for d in range(vectors.shape[1]):
+                product += np.float64(vectors[i, d]) * np.float64(centres[c, d])
+            if product > best:
+                best, at = product, c
+        result[i] = at
+    return result
+
+
+@jit
+def centres_of(vectors: Singles, start: Singles, rounds: int) -> Singles:
+    """The centres after some rounds, beginning with `start`."""
+    centres = start.copy()
+    sums = np.empty(centres.shape, dtype=np.float64)
+    for _ in range(rounds):
+        group = nearest(vectors, centres)
+        sums[:] = 0.0
+        for i in range(vectors.shape[0]):
+            for d in range(vectors.shape[1]):
+                sums[group[i], d] += vectors[i, d]
+        for c in range(centres.shape[0]):
+            _to_unit(sums[c], centres[c])
+    return centres
+
+
+@jit
+def sums_by(vectors: Singles, of: Short, group: Short, groups: int) -> Singles:
+    """The sum of vectors[of[i]] over each group, to length 1 (or 0); entries in no group have -1 or less."""
+    sums = np.zeros((groups, vectors.shape[1]), dtype=np.float64)
+    for i in range(of.size):
+        if group[i] >= 0:
+            for d in range(vectors.shape[1]):
+                sums[group[i], d] += vectors[of[i], d]
+    result = np.zeros(sums.shape, dtype=np.float32)
+    for g in range(groups):
+        _to_unit(sums[g], result[g])
+    return result
+
+
+@jit
+def products(vectors: Singles, one: Short, others: Singles, other: Short) -> NDArray[np.float64]:
+    """The product of vectors[one[i]] and others[other[i]]."""
+    result = np.zeros(one.size, dtype=np.float64)
+    for i in range(one.size):
+        for d in range(vectors.shape[1]):
+            result[i] += np.float64(vectors[one[i], d]) * np.float64(others[other[i], d])
     return result

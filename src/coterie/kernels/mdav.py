@@ -277,6 +277,18 @@ def _farthest(
     return best, farthest
 
 
+@inlined
+def enter(d: float, x: int, best: Floats, nearest: Ints) -> None:
+    """Put x at distance d into the list of the nearest, which has a fixed length; ties go to the smallest number."""
+    at = best.size - 1
+    if d > best[at] or (d == best[at] and x > nearest[at]):
+        return
+    while at > 0 and (d < best[at - 1] or (d == best[at - 1] and x < nearest[at - 1])):
+        best[at], nearest[at] = best[at - 1], nearest[at - 1]
+        at -= 1
+    best[at], nearest[at] = d, x
+
+
 @jit
 def _nearest(
     source: int, left: Ints, count: int, events: EventArrays, workspace: Workspace
@@ -292,15 +304,8 @@ def _nearest(
         if x == source:
             continue
         d = user_distance_below(source, x, best[count - 1], events, workspace)
-        if d == INFINITE:
-            continue
-        j = count - 1
-        if d > best[j] or (d == best[j] and x > nearest[j]):
-            continue
-        while j > 0 and (d < best[j - 1] or (d == best[j - 1] and x < nearest[j - 1])):
-            best[j], nearest[j] = best[j - 1], nearest[j - 1]
-            j -= 1
-        best[j], nearest[j] = d, x
+        if d < INFINITE:
+            enter(d, x, best, nearest)
     return best, nearest
 
 

@@ -9,18 +9,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from coterie.kernels._arrays import Floats, Ints
+from coterie.kernels._arrays import Floats, Ints, starts
 from coterie.kernels._jit import inlined, jit
 
 
 @jit
 def columns_of(start: Ints, feature: Ints, weight: Floats, n_features: int) -> tuple[Ints, Ints, Floats]:
     """The lists of all features."""
-    begin = np.zeros(n_features + 1, dtype=np.int64)
-    for f in feature:
-        begin[f + 1] += 1
-    for f in range(n_features):
-        begin[f + 1] += begin[f]
+    begin = starts(feature, n_features)
     vector = np.empty(feature.size, dtype=np.int64)
     value = np.empty(feature.size, dtype=np.float64)
     at = begin[:-1].copy()

@@ -9,6 +9,8 @@ that k visitors walked were walked by k, so these sequences are a tree; and so i
 counted length by length, and of each length only those whose beginning and end of one page less have k visitors.
 
     cut    from the left the longest allowed sequence, then from where it ends; a step that begins none is left out
+
+Cut what each person did into small units: few items, in a short time.
 """
 
 from __future__ import annotations
@@ -170,3 +172,26 @@ def _slot(slots: Short, parent: Short, page: Short, above: np.int64, last: np.in
     while slots[place] >= 0 and not (parent[slots[place]] == above and page[slots[place]] == last):
         place = next_slot(slots, place)
     return place
+
+
+# --- small units ----------------------------------------------------------------------------------
+
+
+@jit
+def numbered(new_subject: Flags, new_item: Flags, moment: Ints, most: int, span: int) -> Ints:
+    """The number of the unit of each row among those of its subject, from 0 on.
+
+    Rows are sorted by (subject, moment, item); the flags say where subject and item differ from those of the row
+    before. A unit holds rows from `moment` of its first one to `span` later, and at most `most` runs of equal items.
+    """
+    unit = np.zeros(moment.size, dtype=np.int64)
+    number, begin, items = np.int64(0), np.int64(0), 0
+    for row in range(moment.size):
+        if new_subject[row]:
+            number, begin, items = np.int64(0), moment[row], 1
+        elif moment[row] - begin > span or (new_item[row] and items == most):
+            number, begin, items = number + 1, moment[row], 1
+        elif new_item[row]:
+            items += 1
+        unit[row] = number
+    return unit

@@ -39,9 +39,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.kernels._arrays import Floats, Ints, Short
-from coterie.kernels._jit import jit, uncounted
+from coterie.kernels._jit import inlined, jit, uncounted
 from coterie.kernels.assignment import ANY_COST, TOO_LITTLE, TOO_MUCH, Workspace, assign, workspace
-from coterie.kernels.mdav import partition
+from coterie.kernels.mdav import enter, partition
 
 Codes = NDArray[np.uint16]
 
@@ -122,6 +122,17 @@ def table(senses: Senses) -> Codes:
     return result
 
 
+@inlined
+def _meeting(a: int, b: int, parent: Ints) -> int:
+    """The lowest node above two nodes, or one of them."""
+    while a != b:  # who is below another, or no less deep, follows it
+        if a > b:
+            a = parent[a]
+        else:
+            b = parent[b]
+    return a
+
+
 @uncounted
 def common_node(nodes: Ints, others: Ints, senses: Senses) -> int:
     """The node that two terms have in common, given as their nodes."""
@@ -129,12 +140,7 @@ def common_node(nodes: Ints, others: Ints, senses: Senses) -> int:
     best, best_code = -1, 0
     for i in range(nodes.size):
         for j in range(others.size):
-            a, b = nodes[i], others[j]
-            while a != b:  # who is below another, or no less deep, follows it
-                if a > b:
-                    a = parent[a]
-                else:
-                    b = parent[b]
+            a = _meeting(nodes[i], others[j], parent)
             code = senses.codes[depth[a], depth[nodes[i]] + depth[others[j]]]
             deeper = best < 0 or (depth[a], -senses.concept[a]) > (depth[best], -senses.concept[best])
             if best < 0 or code < best_code or (code == best_code and deeper):
@@ -298,14 +304,7 @@ def nearest(
         if total == TOO_MUCH:
             continue
         counts[1] += 1
-        d = total / (n * UNIT) if n > 0 else 0.0
-        if d > best[-1] or (d == best[-1] and who[-1] >= 0 and other > who[-1]):
-            continue
-        at = wanted - 1
-        while at > 0 and (d < best[at - 1] or (d == best[at - 1] and (who[at - 1] < 0 or other < who[at - 1]))):
-            best[at], who[at] = best[at - 1], who[at - 1]
-            at -= 1
-        best[at], who[at] = d, other
+        enter(total / (n * UNIT) if n > 0 else 0.0, other, best, who)
     return who
 
 
@@ -405,12 +404,7 @@ def apart(nodes: Ints, others: Ints, senses: Senses, cost: Ints, work: Workspace
             work.cost[i, j] = UNIT
     for i in range(nodes.size):
         for j in range(others.size):
-            a, b = nodes[i], others[j]
-            while a != b:  # who is below another, or no less deep, follows it
-                if a > b:
-                    a = parent[a]
-                else:
-                    b = parent[b]
+            a = _meeting(nodes[i], others[j], parent)
             work.cost[i, j] = cost[senses.codes[depth[a], depth[nodes[i]] + depth[others[j]]]]
     return 0.0 if n == 0 else assign(n, 0, ANY_COST, work) / (n * UNIT)
 

@@ -5,9 +5,11 @@ Concepts are numbered by depth, parents before children, siblings in the order i
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from coterie.kernels._arrays import Flags, Ints, Short
+from coterie.kernels._arrays import Flags, Ints, Lists, Short
 from coterie.kernels._jit import jit
 
 
@@ -81,30 +83,31 @@ def preorder(parent: Short) -> tuple[Ints, Ints]:
     return place, size
 
 
+class Nodes(NamedTuple):
+    """All concepts of a tree."""
+
+    place: Ints
+    size: Ints
+    """Of each concept, as `preorder` gives them."""
+    leaves: Ints
+    """How many leaves are below each."""
+    children: Lists
+
+
 @jit
 def split(
-    records: Ints,
-    cut: Ints,
-    closed: Flags,
-    k: int,
-    start: Ints,
-    items: Ints,
-    place: Ints,
-    size: Ints,
-    leaves: Ints,
-    child_start: Ints,
-    child: Ints,
-) -> tuple[int, Ints, Ints, Flags]:
+    records: Ints, cut: Ints, closed: Flags, k: int, has: Lists, nodes: Nodes
+) -> tuple[int, Ints, Ints, Flags]:  # fmt: skip
     """One partition of records, refined until it falls into groups (He and Naughton 2009): (node, group, cut, closed).
 
-    Record r has items[start[r]:start[r + 1]], places of concepts in ascending order. All `records` are covered by the
+    Each record `has` places of concepts in ascending order. All `records` are covered by the
     same nodes, the `cut`: concepts, and n + c for concept c without what is below it, n = the number of concepts. The
     node of largest gain that is not `closed`, leaves x items below it, is replaced by those of its children that a
     record touches. While all records touch the same ones, this goes on; else they fall into groups of at least k that
     touch the same ones, and a left-over (group -1) that keeps the node. Node -1: nothing can be expanded any more.
     """
-    n = place.size
-    gains = np.array([_gain(records, node, start, items, place, size, leaves) for node in cut])
+    n, size = nodes.place.size, nodes.size
+    gains = np.array([_gain(records, node, has, nodes) for node in cut])
     while True:
         best = -1
         for i in range(cut.size):
@@ -115,31 +118,30 @@ def split(
         if best < 0:
             return -1, np.zeros(records.size, dtype=np.int64), cut, closed
         node = cut[best]
-        group, counts, n_groups = _touched(records, node, start, items, place, size, child_start, child)
+        group, counts, n_groups = _touched(records, node, has, nodes)
         if n_groups > 1:
             group = _balance(group, counts, n_groups, k)
             if (group >= 0).any():
                 return node, group, cut, closed
             closed[best] = True
             continue
-        new = children_touched(records[0], node, start, items, place, size, child_start, child)
+        new = children_touched(records[0], node, has, nodes)
         others = np.arange(cut.size) != best
-        more = np.array([_gain(records, each, start, items, place, size, leaves) for each in new])
+        more = np.array([_gain(records, each, has, nodes) for each in new])
         cut, gains = np.concatenate((cut[others], new)), np.concatenate((gains[others], more))
         closed = np.concatenate((closed[others], np.zeros(new.size, dtype=np.bool_)))
 
 
 @jit
-def children_touched(
-    record: int, node: int, start: Ints, items: Ints, place: Ints, size: Ints, child_start: Ints, child: Ints
-) -> Ints:
+def children_touched(record: int, node: int, has: Lists, nodes: Nodes) -> Ints:
     """The children of a node that a record has items at or below, in order; n + node first if it has the node."""
+    place, size = nodes.place, nodes.size
     n, end = place.size, place[node] + size[node]
-    of_record = items[start[record] : start[record + 1]]
+    of_record = has.items[has.start[record] : has.start[record + 1]]
     t = np.searchsorted(of_record, place[node])
     touched = np.empty(of_record.size, dtype=np.int64)
     n_touched = 0
-    among = child[child_start[node] : child_start[node + 1]]
+    among = nodes.children.items[nodes.children.start[node] : nodes.children.start[node + 1]]
     while t < of_record.size and of_record[t] < end:
         if of_record[t] == place[node]:
             touched[n_touched] = n + node
@@ -161,46 +163,45 @@ def children_touched(
 
 
 @jit
-def _covered(record: int, node: int, start: Ints, items: Ints, place: Ints, size: Ints) -> int:
+def _covered(record: int, node: int, has: Lists, nodes: Nodes) -> int:
     """How many items of a record are at or below a node; of n + c, at c."""
+    place, size = nodes.place, nodes.size
     n = place.size
     low, high = (place[node - n], place[node - n] + 1) if node >= n else (place[node], place[node] + size[node])
-    of_record = items[start[record] : start[record + 1]]
+    of_record = has.items[has.start[record] : has.start[record + 1]]
     covered: int = np.searchsorted(of_record, high) - np.searchsorted(of_record, low)
     return covered
 
 
 @jit
-def _gain(records: Ints, node: int, start: Ints, items: Ints, place: Ints, size: Ints, leaves: Ints) -> int:
+def _gain(records: Ints, node: int, has: Lists, nodes: Nodes) -> int:
     """Leaves x items below the node, over all records; 0 for what cannot be expanded."""
-    n, total = place.size, 0
+    n, total = nodes.place.size, 0
     if node >= n:
         return 0
     for record in records:
-        total += _covered(record, node, start, items, place, size)
-    gain: int = leaves[node] * total
+        total += _covered(record, node, has, nodes)
+    gain: int = nodes.leaves[node] * total
     return gain
 
 
 @jit
-def _touched(
-    records: Ints, node: int, start: Ints, items: Ints, place: Ints, size: Ints, child_start: Ints, child: Ints
-) -> tuple[Ints, Ints, int]:
+def _touched(records: Ints, node: int, has: Lists, nodes: Nodes) -> tuple[Ints, Ints, int]:
     """(group, items below the node) of each record, and the number of groups: equal sets of children, equal group."""
-    n = place.size
+    n = nodes.place.size
     # A set is a path in a trie: from the state of its beginning, one step for each child.
     steps = {np.int64(0): np.int64(0)}
     n_states = 1
     state = np.zeros(records.size, dtype=np.int64)
     counts = np.zeros(records.size, dtype=np.int64)
     for i in range(records.size):
-        for each in children_touched(records[i], node, start, items, place, size, child_start, child):
+        for each in children_touched(records[i], node, has, nodes):
             key = (state[i] + 1) * (2 * n) + each
             if key not in steps:
                 steps[key] = np.int64(n_states)
                 n_states += 1
             state[i] = steps[key]
-        counts[i] = _covered(records[i], node, start, items, place, size)
+        counts[i] = _covered(records[i], node, has, nodes)
     number = np.full(n_states, -1, dtype=np.int64)
     n_groups = 0
     group = np.empty(records.size, dtype=np.int64)

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from coterie.kernels._arrays import Ints, Masks, Short
+from coterie.kernels._arrays import Ints, Lists, Masks, Short
 from coterie.kernels._jit import inlined, jit
 
 UNIT = 1 << 20
@@ -40,13 +40,6 @@ _INDEX = 9
 _BROWSER_PARTS = 4
 
 
-class Lists(NamedTuple):
-    """Lists of numbers, sorted: segments of paths, or labels of hosts from the right."""
-
-    start: Ints
-    parts: Ints
-
-
 class Addresses(NamedTuple):
     """Addresses, sorted by kind and then by bits or labels."""
 
@@ -62,6 +55,7 @@ class RecordTables(NamedTuple):
     """What the numbers in records stand for; `paths` are those of requests."""
 
     paths: Lists
+    """Segments; those of hosts are labels from the right. Lists are sorted."""
     hosts: Lists
     referrer_paths: Lists
     referrer: Ints
@@ -138,7 +132,7 @@ def _common(a: int, b: int, sequences: Lists) -> int:
     most = min(_length(a, sequences), _length(b, sequences))
     at_a, at_b = sequences.start[a], sequences.start[b]
     n = 0
-    while n < most and sequences.parts[at_a + n] == sequences.parts[at_b + n]:
+    while n < most and sequences.items[at_a + n] == sequences.items[at_b + n]:
         n += 1
     return n
 
@@ -186,7 +180,7 @@ def host_distance(a: int, depth: int, b: int, hosts: Lists) -> int:
     at_a, at_b = hosts.start[a], hosts.start[b]
     total = 0
     for i in range(longer):
-        if i >= depth or i >= n_b or hosts.parts[at_a + i] != hosts.parts[at_b + i]:
+        if i >= depth or i >= n_b or hosts.items[at_a + i] != hosts.items[at_b + i]:
             total += 1 << (longer - 1 - i)
     return int(UNIT * total // ((1 << longer) - 1))
 

@@ -10,24 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from coterie.kernels._arrays import Flags, Ints, Short
+from coterie.kernels._arrays import Flags, Ints, Lists, Short, starts
 from coterie.kernels._jit import inlined, jit
 
 _ENOUGH = np.int64(0xFFFFFFFF)  # stands for the users of a query that has k by itself
-
-
-class Words(NamedTuple):
-    """The distinct words of query q, ascending: words[start[q]:start[q + 1]]."""
-
-    start: Ints
-    words: Short
-
-
-class Postings(NamedTuple):
-    """The queries that have a word w, ascending: queries[start[w]:start[w + 1]]."""
-
-    start: Ints
-    queries: Short
 
 
 class People(NamedTuple):
@@ -38,18 +24,9 @@ class People(NamedTuple):
     enough: Flags
 
 
-def distinct(token_start: Ints, tokens: Short) -> Words:
-    """The distinct words of each query."""
-    return Words(*_distinct(token_start, tokens))
-
-
-def postings(of: Words, n_words: int) -> Postings:
-    """The queries that have each word."""
-    return Postings(*_postings(of, n_words))
-
-
 @jit
-def _distinct(token_start: Ints, tokens: Short) -> tuple[Ints, Short]:
+def distinct(token_start: Ints, tokens: Short) -> Lists:
+    """The distinct words of each query, ascending."""
     n = token_start.size - 1
     start = np.zeros(n + 1, dtype=np.int64)
     words = np.empty(tokens.size, dtype=np.int32)
@@ -61,33 +38,31 @@ def _distinct(token_start: Ints, tokens: Short) -> tuple[Ints, Short]:
                 words[at] = sorted_tokens[i]
                 at += 1
         start[q + 1] = at
-    return start, words[:at].copy()
+    return Lists(start, words[:at].copy())
 
 
 @jit
-def _postings(of: Words, n_words: int) -> tuple[Ints, Short]:
-    start = np.zeros(n_words + 1, dtype=np.int64)
-    for word in of.words:
-        start[word + 1] += 1
-    start = np.cumsum(start)
+def postings(of: Lists, n_words: int) -> Lists:
+    """The queries that have each word, ascending."""
+    start = starts(of.items, n_words)
     free = start[:-1].copy()
-    queries = np.empty(of.words.size, dtype=np.int32)
+    queries = np.empty(of.items.size, dtype=np.int32)
     for q in range(of.start.size - 1):
         for i in range(of.start[q], of.start[q + 1]):
-            queries[free[of.words[i]]] = q
-            free[of.words[i]] += 1
-    return start, queries
+            queries[free[of.items[i]]] = q
+            free[of.items[i]] += 1
+    return Lists(start, queries)
 
 
 @jit
-def crowded_words(having: Postings, people: People, n_users: int, k: int) -> Flags:
+def crowded_words(having: Lists, people: People, n_users: int, k: int) -> Flags:
     """Which words at least k users typed."""
     n_words = having.start.size - 1
     crowded = np.zeros(n_words, dtype=np.bool_)
     last = np.full(n_users, -1, dtype=np.int32)  # the last word that a user was counted for
     for word in range(n_words):
         count = 0
-        for q in having.queries[having.start[word] : having.start[word + 1]]:
+        for q in having.items[having.start[word] : having.start[word + 1]]:
             count = k if people.enough[q] else _counted(word, q, people, last, count)
             if count >= k:
                 crowded[word] = True
@@ -107,7 +82,7 @@ def _counted(mark: int, q: int, people: People, last: Short, count: int) -> int:
 
 
 @jit
-def crowded_pairs(having: Postings, of: Words, useful: Flags, people: People, k: int) -> tuple[Ints, Short]:
+def crowded_pairs(having: Lists, of: Lists, useful: Flags, people: People, k: int) -> tuple[Ints, Short]:
     """partner_start, partners: for each word the larger ones that at least k users typed together with it.
 
     Only pairs of `useful` words are looked at. A pair is counted under its smaller word: of its larger words and their
@@ -121,13 +96,13 @@ def crowded_pairs(having: Postings, of: Words, useful: Flags, people: People, k:
     for word in range(n_words):
         size = 0
         if useful[word]:
-            for q in having.queries[having.start[word] : having.start[word + 1]]:
+            for q in having.items[having.start[word] : having.start[word + 1]]:
                 users = people.users[people.start[q] : people.start[q + 1]]
                 needed = size + max(users.size, 1) * (of.start[q + 1] - of.start[q])
                 if needed > keys.size:
                     keys = np.append(keys, np.empty(max(keys.size, needed - keys.size), dtype=np.int64))
                 for i in range(of.start[q + 1] - 1, of.start[q] - 1, -1):
-                    other = of.words[i]
+                    other = of.items[i]
                     if other <= word:
                         break
                     if not useful[other]:
@@ -160,13 +135,13 @@ def crowded_pairs(having: Postings, of: Words, useful: Flags, people: People, k:
 
 
 @jit
-def with_crowded_pairs(of: Words, asked: Flags, partner_start: Ints, partners: Short) -> Flags:
+def with_crowded_pairs(of: Lists, asked: Flags, partner_start: Ints, partners: Short) -> Flags:
     """Which of the queries `asked` about have no other pairs of words than crowded ones."""
     allowed = asked.copy()
     for q in range(of.start.size - 1):
         if not asked[q]:
             continue
-        words = of.words[of.start[q] : of.start[q + 1]]
+        words = of.items[of.start[q] : of.start[q + 1]]
         for i in range(words.size - 1):
             with_it = partners[partner_start[words[i]] : partner_start[words[i] + 1]]
             for other in words[i + 1 :]:
@@ -180,7 +155,7 @@ def with_crowded_pairs(of: Words, asked: Flags, partner_start: Ints, partners: S
 
 
 @jit
-def with_crowded_sets(of: Words, asked: Flags, having: Postings, people: People, n_users: int, k: int) -> Flags:
+def with_crowded_sets(of: Lists, asked: Flags, having: Lists, people: People, n_users: int, k: int) -> Flags:
     """Which of the queries `asked` about have all their words in queries of at least k users.
 
     They are looked for among the queries that have the word which fewest queries have.
@@ -190,14 +165,14 @@ def with_crowded_sets(of: Words, asked: Flags, having: Postings, people: People,
     for q in range(of.start.size - 1):
         if not asked[q] or of.start[q] == of.start[q + 1]:
             continue
-        words = of.words[of.start[q] : of.start[q + 1]]
+        words = of.items[of.start[q] : of.start[q + 1]]
         rarest = words[0]
         for word in words:
             if having.start[word + 1] - having.start[word] < having.start[rarest + 1] - having.start[rarest]:
                 rarest = word
         count = 0
-        for other in having.queries[having.start[rarest] : having.start[rarest + 1]]:
-            if not _holds(of.words[of.start[other] : of.start[other + 1]], words):
+        for other in having.items[having.start[rarest] : having.start[rarest + 1]]:
+            if not _holds(of.items[of.start[other] : of.start[other + 1]], words):
                 continue
             count = k if people.enough[other] else _counted(q, other, people, last, count)
             if count >= k:

@@ -226,7 +226,7 @@ def cut(log: Log, kind: str, queries: int = _MINI_QUERIES, minutes: int = _MINI_
 
 def _minis(rows: pl.DataFrame, queries: int, minutes: int) -> pl.Series:
     """The number of the mini-session of each row among those of its person; rows are in order."""
-    from coterie.kernels.small_units import numbered
+    from coterie.kernels.sequences import numbered
 
     changes = [pl.col(name).ne_missing(pl.col(name).shift(1)) for name in ("person", "item")]
     flags = rows.select(*changes, pl.col("time").dt.epoch("us").fill_null(0))

@@ -51,15 +51,13 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import polars as pl
 
-from coterie.apply.details import refuse_exact
-from coterie.apply.items import Beside, numbers_of, release_items
-from coterie.apply.names import LinkMinutes, LinkQueries, Users, refuse_units
-from coterie.apply.windows import ALWAYS, Window, within
+from coterie.apply.items import ReleasesItems, release_items
+from coterie.apply.names import ALWAYS, LinkMinutes, LinkQueries, Users, Window, within
 from coterie.core.log import Log
-from coterie.core.params import Attrs, File, Flag, KDetails, Late, Range, Times, check_params
+from coterie.core.params import Attrs, File, Flag, KDetails, Late, Range, Times
 from coterie.core.plan import Draft, Facts, Plan, enough_subjects
 from coterie.core.run import Run
-from coterie.core.shapes import KEEP, QUERIES, Shape
+from coterie.core.shapes import KEEP
 from coterie.promises.k_theta_affinity import KThetaAffinity
 from coterie.text.language import ENGLISH, FUNCTION_LISTS, LanguageName, function_words, language, name_of_words
 
@@ -70,7 +68,7 @@ OF_LANGUAGE = "language"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Affinity:
+class Affinity(ReleasesItems):
     """Release a query if it and the queries affine to it come from at least k different users."""
 
     k: Annotated[int, Range(2), Late(), "smallest number of users behind a released query and those affine to it"] = 5
@@ -107,18 +105,7 @@ class Affinity:
     k_details: KDetails = "k"
     window: Window = ALWAYS
 
-    accepts: ClassVar[tuple[Shape, ...]] = (QUERIES,)
-    status: ClassVar[str] = "experimental"
-    further_details: ClassVar[bool] = True
     anywhere: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        check_params(self, "affinity")
-        refuse_exact(self.attrs, self.times)
-
-    def refuse_elsewhere(self) -> None:
-        """Names for a few queries or a day, and windows, are found on one machine."""
-        refuse_units("affinity", self.users, self.window)
 
     def promises(self, facts: Facts) -> tuple[KThetaAffinity, ...]:
         """At least k users behind each released query and the released queries affine to it."""
@@ -130,8 +117,7 @@ class Affinity:
             min_term_users=self.min_term_users,
             strict=self.strict,
             function_words=name_of_words(self._function_words),
-            window=self.window,
-            **numbers_of(self, facts),
+            **self.numbers(facts),
         )
         return (promise,)
 
@@ -158,7 +144,7 @@ class Affinity:
 
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         """Step 6: the planned queries, then what accompanies them, then who asked."""
-        return release_items(log, plan, self.k, self.users, self.attrs, run, Beside.of(self))
+        return release_items(log, plan, self, run)
 
     def _typed_by_few(self, graph: AffinityGraph) -> tuple[str, ...]:
         """How many released queries one person typed alone, and how many fewer than k did."""

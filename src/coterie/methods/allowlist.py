@@ -39,26 +39,24 @@ Example: nobody else typed the last query, but each two of its words were typed 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import polars as pl
 
-from coterie.apply.details import refuse_exact
-from coterie.apply.items import Beside, numbers_of, release_items
-from coterie.apply.names import LinkMinutes, LinkQueries, Users
-from coterie.apply.windows import ALWAYS, Window, within
+from coterie.apply.items import ReleasesItems, release_items
+from coterie.apply.names import ALWAYS, LinkMinutes, LinkQueries, Users, Window, within
 from coterie.core.log import Log
-from coterie.core.params import Attrs, Choice, KDetails, Late, NumberOr, Range, Times, check_params
+from coterie.core.params import Attrs, Choice, KDetails, Late, NumberOr, Range, Times
 from coterie.core.plan import Draft, Facts, Plan, enough_subjects
 from coterie.core.run import Run
-from coterie.core.shapes import KEEP, QUERIES, Shape
+from coterie.core.shapes import KEEP
 from coterie.promises.word_k_anonymity import WordKAnonymity, typed_by_few
 from coterie.steps.scrub import find
 from coterie.text.full_names import HELD_TOGETHER, names_joined
 
 
 @dataclass(frozen=True, kw_only=True)
-class Allowlist:
+class Allowlist(ReleasesItems):
     """Release a query if every two of its words were typed together by at least k different users."""
 
     k: Annotated[int, Range(2), Late(), "smallest number of users who typed some words of a query together"] = 5
@@ -82,14 +80,6 @@ class Allowlist:
     k_details: KDetails = "k"
     window: Window = ALWAYS
 
-    accepts: ClassVar[tuple[Shape, ...]] = (QUERIES,)
-    status: ClassVar[str] = "experimental"
-    further_details: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        check_params(self, "allowlist")
-        refuse_exact(self.attrs, self.times)
-
     def promises(self, facts: Facts) -> tuple[WordKAnonymity, ...]:
         """At least k users behind every m words of a released query."""
         enough_subjects("allowlist", self.k, facts)
@@ -98,8 +88,7 @@ class Allowlist:
             m=self.words,
             max_words=self.max_words,
             entities=self.entities,
-            window=self.window,
-            **numbers_of(self, facts),
+            **self.numbers(facts),
         )
         return (promise,)
 
@@ -124,7 +113,7 @@ class Allowlist:
 
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         """Step 4: the planned queries, then what accompanies them, then who asked."""
-        return release_items(log, plan, self.k, self.users, self.attrs, run, Beside.of(self))
+        return release_items(log, plan, self, run)
 
     def _typed_by_few(self, users: pl.Series) -> tuple[str, ...]:
         """How many released queries one person typed alone, and how many fewer than k did."""

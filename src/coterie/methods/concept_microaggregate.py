@@ -51,33 +51,34 @@ Example:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import polars as pl
 
 from coterie import taxonomies
-from coterie.apply.phrases import (
+from coterie.apply.profiles import (
     AS_MANY_AS_K,
     PHRASES,
     QUERIES_AS_TYPED,
+    BlockUsers,
     Publish,
+    PublishesProfiles,
     Spoken,
     Users,
-    promises_of,
-    refuse_phrases,
     release_phrases,
+    release_texts,
+    share_profiles,
+    typed_alone,
 )
-from coterie.apply.profiles import release_texts, share_profiles, typed_alone
 from coterie.core.arrays import Ints
 from coterie.core.log import Log
-from coterie.core.params import Choice, File, Late, Range, check_params
-from coterie.core.plan import Draft, Facts, Plan, enough_subjects
-from coterie.core.promise import Promise
+from coterie.core.params import Choice, File, Late, Range
+from coterie.core.plan import Draft, Plan
 from coterie.core.run import Run
-from coterie.core.shapes import QUERIES, Shape
+from coterie.core.shapes import QUERIES
 from coterie.errors import ParameterError
 from coterie.promises.user_k_anonymity import UserKAnonymity
 from coterie.taxonomies import WORDNET, Taxonomy
@@ -97,7 +98,7 @@ _PROFILE: dict[str, pl.DataType | type[pl.DataType]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConceptMicroaggregate:
+class ConceptMicroaggregate(PublishesProfiles):
     """Give every user the same published profile as at least k - 1 users with searches of similar meaning."""
 
     k: Annotated[int, Range(2), Late(), "smallest number of users that share a released profile"] = 5
@@ -115,42 +116,24 @@ class ConceptMicroaggregate:
     phrase_users: Users = AS_MANY_AS_K
     language: Spoken = ENGLISH
     categories: Annotated[int, Range(1), "most concepts of one query, the likeliest first"] = 5
-    block_users: Annotated[
-        int,
-        Range(0),
-        "users compared with each other, at least 2k; 0: all up to 2000 users, blocks of 200 above",
-    ] = 0
+    block_users: BlockUsers = 0
     partition: Annotated[
         str,
         Choice("mdav", "random"),
         "groups of similar users, or random ones to compare with",
     ] = "mdav"
 
-    accepts: ClassVar[tuple[Shape, ...]] = (QUERIES,)
-    status: ClassVar[str] = "experimental"
-    holds_rows: ClassVar[bool] = True
-    anywhere: ClassVar[bool] = True
-
     def __post_init__(self) -> None:
-        check_params(self, "concept_microaggregate")
+        super().__post_init__()
         if self.publish == PHRASES and self.synthetic == "label":
             raise ParameterError("Labels are not phrases: say synthetic = query, or leave out publish = phrases.")
 
-    def refuse_elsewhere(self) -> None:
-        """Phrases are cut on one machine."""
-        refuse_phrases(self.publish, "concept_microaggregate")
-
-    def promises(self, facts: Facts) -> tuple[Promise, ...]:
-        """At least k users behind each released profile, m behind each phrase, and labels where these are released."""
-        enough_subjects("concept_microaggregate", self.k, facts)
+    @property
+    def _of_profiles(self) -> UserKAnonymity:
+        """That labels are released where they are."""
         if self.synthetic == "query":
-            return promises_of(self, UserKAnonymity(k=self.k, times="drop"), facts)
-        labels = WORDNET if self.taxonomy == WORDNET else digest_of(self._tree.labels)
-        return (UserKAnonymity(k=self.k, labels=labels),)
-
-    def baseline(self) -> ConceptMicroaggregate | None:
-        """The same with random groups."""
-        return None if self.partition == "random" else replace(self, partition="random")
+            return super()._of_profiles
+        return UserKAnonymity(k=self.k, labels=WORDNET if self.taxonomy == WORDNET else digest_of(self._tree.labels))
 
     def plan(self, learnt: None, log: Log, run: Run) -> Plan:  # noqa: ARG002 (it learns nothing)
         """Steps 1 and 2: who is grouped with whom; groups have k to 2k - 1 members."""

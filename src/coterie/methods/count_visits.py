@@ -80,13 +80,13 @@ class CountVisits:
 
     def learn(self, log: Log, run: Run) -> pl.DataFrame:
         """Step 1: how often each visitor is counted in each cell, which serves every k."""
-        from coterie.models.visit_counts import counted
+        from coterie.models.walks import counted
 
         return counted(log, Several.words(self.tables), run)
 
     def plan(self, learnt: pl.DataFrame, log: Log, run: Run) -> Plan:  # noqa: ARG002 (all is learnt)
         """Step 2: the cells of k visitors stay, where those left out are k visitors, too."""
-        from coterie.models.visit_counts import enough
+        from coterie.models.walks import enough
 
         return Plan(table=COUNTS.completed(enough(learnt, self.k).lazy()))
 

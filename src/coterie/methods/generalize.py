@@ -41,23 +41,21 @@ import polars as pl
 from numpy.typing import NDArray
 
 from coterie import taxonomies
-from coterie.apply.details import refuse_exact
-from coterie.apply.items import Beside, numbers_of, release_replaced
-from coterie.apply.names import LinkMinutes, LinkQueries, Users, refuse_units
-from coterie.apply.windows import ALWAYS, Window, within
+from coterie.apply.items import ReleasesItems, release_replaced
+from coterie.apply.names import ALWAYS, LinkMinutes, LinkQueries, Users, Window, within
 from coterie.core.arrays import Ints, Short, offsets
 from coterie.core.log import Log
-from coterie.core.params import Attrs, Choice, File, Flag, KDetails, Late, Range, Times, check_params
+from coterie.core.params import Attrs, Choice, File, Flag, KDetails, Late, Range, Times
 from coterie.core.plan import Draft, Facts, Plan, enough_subjects
 from coterie.core.run import Run
-from coterie.core.shapes import QUERIES, REPLACE, Shape
+from coterie.core.shapes import REPLACE
 from coterie.errors import ParameterError
 from coterie.promises.concept_k_anonymity import ConceptKAnonymity
 from coterie.taxonomies import WORDNET, Taxonomy
 
 
 @dataclass(frozen=True, kw_only=True)
-class Generalize:
+class Generalize(ReleasesItems):
     """Release each query as the most specific concept that queries of at least k users share."""
 
     k: Annotated[int, Range(2), Late(), "smallest number of users behind a released concept"] = 5
@@ -80,20 +78,12 @@ class Generalize:
     k_details: KDetails = "k"
     window: Window = ALWAYS
 
-    accepts: ClassVar[tuple[Shape, ...]] = (QUERIES,)
-    status: ClassVar[str] = "experimental"
-    further_details: ClassVar[bool] = True
     anywhere: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check_params(self, "generalize")
-        refuse_exact(self.attrs, self.times)
+        super().__post_init__()
         if self.size == "queries" and self.window != ALWAYS:
             raise ParameterError("A window is one in which users are counted. Use size = users, or leave out window.")
-
-    def refuse_elsewhere(self) -> None:
-        """Names for a few queries or a day, and windows, are found on one machine."""
-        refuse_units("generalize", self.users, self.window)
 
     def promises(self, facts: Facts) -> tuple[ConceptKAnonymity, ...]:
         """At least k users, or queries, behind each released concept."""
@@ -103,8 +93,7 @@ class Generalize:
             size=self.size,
             taxonomy=taxonomies.public_name(self.taxonomy),
             paper_compat=self.paper_compat,
-            window=self.window,
-            **numbers_of(self, facts),
+            **self.numbers(facts),
         )
         return (promise,)
 
@@ -127,7 +116,7 @@ class Generalize:
 
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         """Step 4: every query as its concept, then what accompanies it, then who asked."""
-        return release_replaced(log, plan, self.k, self.users, self.attrs, run, Beside.of(self))
+        return release_replaced(log, plan, self, run)
 
     def _left_out(self, learnt: Walked, kept: NDArray[np.bool_]) -> tuple[str, ...]:
         total, mapped = int(learnt.rows.sum()), learnt.end >= 0

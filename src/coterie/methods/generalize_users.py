@@ -37,7 +37,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from coterie import taxonomies
-from coterie.apply.profiles import release_texts
+from coterie.apply.profiles import named_subjects, release_texts
 from coterie.core.arrays import Ints, offsets
 from coterie.core.log import Log
 from coterie.core.params import Choice, File, Flag, Late, Range, check_params
@@ -110,19 +110,18 @@ class GeneralizeUsers:
 
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         """Step 3: the cut of its group under a fresh name for each user."""
-        people = log.frame.select(pl.col(log.shape.subject).alias("subject")).drop_nulls().unique()
-        groups = people.join(plan.table, on="subject", how="left").collect(engine="streaming").sort("subject")
-        kept = groups.drop_nulls("group")
-        names = kept.select("subject", run.pseudonyms(kept["subject"], taken=groups["subject"]).alias("released"))
-        subjects = groups.join(names, on="subject", how="left").rename({"subject": "original"}).lazy()
-        lost, name = groups["group"].null_count(), self._tree.name
+        from coterie.models.groups import user_names
+
+        members = plan.table.collect(engine="streaming").sort("subject")
+        subjects = named_subjects(user_names(log, run), members, run)
+        lost, name = subjects["group"].null_count(), self._tree.name
         unknown = f"none of their words is in the taxonomy {name}"
         few = f"fewer than {self.k} have a word that is in the taxonomy {name}"
-        why = few if kept.is_empty() else unknown
+        why = few if members.is_empty() else unknown
         return Draft(
-            frame=release_texts(subjects, plan.tables["cuts"], log.shape, run),
-            subjects=subjects.select("original", "released", "group"),
-            warnings=(f"{lost:,} of {groups.height:,} users are left out: {why}.",) if lost else (),
+            frame=release_texts(subjects.lazy(), plan.tables["cuts"], log.shape, run),
+            subjects=subjects.lazy(),
+            warnings=(f"{lost:,} of {subjects.height:,} users are left out: {why}.",) if lost else (),
             in_order=True,
         )
 
@@ -212,21 +211,20 @@ def expanded(start: Ints, concepts: Ints, tree: Taxonomy, groups: list[Ints], le
     """The most specific groups of at least `least` records within the given ones, with their concepts; a group that
     cannot be split stays together. Records in none of them have the number 0.
     """
-    from coterie.kernels.tree import children_touched, preorder, split
+    from coterie.kernels._arrays import Lists
+    from coterie.kernels.tree import Nodes, children_touched, preorder, split
 
     n_records = start.size - 1
     place, size = preorder(tree.parent)
     record = np.repeat(np.arange(n_records), np.diff(start))
-    items = place[concepts][np.lexsort((place[concepts], record))]
-    child_start, child = tree.children[0], tree.children[1].astype(np.int64)
-    leaves = tree.leaves.astype(np.int64)
+    has = Lists(start, place[concepts][np.lexsort((place[concepts], record))])
+    children = Lists(tree.children[0], tree.children[1].astype(np.int64))
+    nodes = Nodes(place, size, tree.leaves.astype(np.int64), children)
     done: list[tuple[Ints, Ints]] = []
     waiting = [(members, np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.bool_)) for members in groups]
     while waiting:
         members, cut, closed = waiting.pop()
-        node, group, cut, closed = split(
-            members, cut, closed, least, start, items, place, size, leaves, child_start, child
-        )
+        node, group, cut, closed = split(members, cut, closed, least, has, nodes)
         if node < 0:
             done.append((members, cut))
             continue
@@ -235,7 +233,7 @@ def expanded(start: Ints, concepts: Ints, tree: Taxonomy, groups: list[Ints], le
             waiting.append((rest, cut, closed | ~others))
         for number in np.unique(group[group >= 0]):
             together = members[group == number]
-            new = children_touched(together[0], node, start, items, place, size, child_start, child)
+            new = children_touched(together[0], node, has, nodes)
             closed_of_new = np.concatenate([closed[others], np.zeros(new.size, dtype=np.bool_)])
             waiting.append((together, np.concatenate([cut[others], new]), closed_of_new))
     done.sort(key=lambda each: int(each[0][0]))

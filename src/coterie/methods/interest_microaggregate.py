@@ -54,38 +54,31 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import polars as pl
 
-from coterie.apply.phrases import (
-    AS_MANY_AS_K,
-    PHRASES,
-    Publish,
-    Users,
-    promises_of,
-    refuse_details,
-    refuse_phrases,
-    release_phrases,
-)
 from coterie.apply.profiles import (
+    AS_MANY_AS_K,
     MONTH,
+    PHRASES,
     SHARES,
     ChoiceOfQueries,
     LargestShare,
     ProfileTimes,
-    promised_times,
-    release_groups,
+    Publish,
+    PublishesEvents,
+    Users,
+    release_profiles,
 )
 from coterie.core import registry
 from coterie.core.arrays import Ints
 from coterie.core.log import Log
-from coterie.core.params import Choice, File, Late, Range, With, check_params
-from coterie.core.plan import Draft, Facts, Plan, enough_subjects
-from coterie.core.promise import Promise
+from coterie.core.params import Choice, File, Late, Range, With
+from coterie.core.plan import Draft, Plan
 from coterie.core.run import Run
-from coterie.core.shapes import GROUPS, QUERIES, Shape
+from coterie.core.shapes import GROUPS
 from coterie.core.threads import in_threads
 from coterie.errors import InputError, InternalError, ParameterError
 from coterie.promises.user_k_anonymity import UserKAnonymity
@@ -102,7 +95,7 @@ _EMBEDDINGS = Choice(NO_EMBEDDING, *registry.names("embeddings"))
 
 
 @dataclass(frozen=True, kw_only=True)
-class InterestMicroaggregate:
+class InterestMicroaggregate(PublishesEvents):
     """Give every user the same published profile as at least k - 1 users with like interests."""
 
     k: Annotated[int, Range(2), Late(), "smallest number of users that share a released profile"] = 5
@@ -157,29 +150,19 @@ class InterestMicroaggregate:
         "groups of like interests, or random ones to compare with",
     ] = "interests"
 
-    accepts: ClassVar[tuple[Shape, ...]] = (QUERIES,)
-    status: ClassVar[str] = "experimental"
-    holds_rows: ClassVar[bool] = True
-    anywhere: ClassVar[bool] = True
-
     def __post_init__(self) -> None:
-        check_params(self, "interest_microaggregate")
-        refuse_details(self.publish, self.attrs, self.choice)
+        super().__post_init__()
         if self.partition == "random" and self.sensitive != NO_TOPICS:
             raise ParameterError("Random groups do not look at sensitive topics: leave out sensitive, or partition.")
 
-    def refuse_elsewhere(self) -> None:
-        """Phrases are cut on one machine."""
-        refuse_phrases(self.publish, "interest_microaggregate")
-
-    def promises(self, facts: Facts) -> tuple[Promise, ...]:
-        """At least k users behind each profile and m behind each phrase, and no sensitive topic that all k have."""
-        enough_subjects("interest_microaggregate", self.k, facts)
-        profiles = UserKAnonymity(k=self.k, times=promised_times(self.attrs, self.times))
-        if self.sensitive != NO_TOPICS:
-            topics, spoken = name_of_topics(self._topics), language(self.language).name
-            profiles = replace(profiles, topics=topics, topic_share=self.sensitive_share, language=spoken)
-        return promises_of(self, profiles, facts)
+    @property
+    def _of_profiles(self) -> UserKAnonymity:
+        """With `sensitive`: and no topic of the list that all k have."""
+        profiles = super()._of_profiles
+        if self.sensitive == NO_TOPICS:
+            return profiles
+        topics, spoken = name_of_topics(self._topics), language(self.language).name
+        return replace(profiles, topics=topics, topic_share=self.sensitive_share, language=spoken)
 
     def baseline(self) -> InterestMicroaggregate | None:
         """The same with random groups, whatever is sensitive."""
@@ -239,18 +222,7 @@ class InterestMicroaggregate:
 
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         """Step 3: the common profile of each group, under a fresh name for each member."""
-        if self.publish == PHRASES:
-            return release_phrases(log, plan, run, self)
-        return release_groups(
-            log,
-            plan,
-            run,
-            attrs=self.attrs,
-            times=self.times,
-            choice=self.choice,
-            max_share=self.max_share,
-            language=self.language,
-        )
+        return release_profiles(log, plan, run, self)
 
     def _guarded_unions(self, groups: pl.LazyFrame, learnt: Interests, log: Log) -> pl.LazyFrame:
         """Unions of groups that share no sensitive topic: nobody is exchanged, as groups have to stay together."""

@@ -55,48 +55,39 @@ Example:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar
+from dataclasses import dataclass
+from typing import Annotated
 
 import polars as pl
 
-from coterie.apply.phrases import (
-    AS_MANY_AS_K,
-    PHRASES,
-    QUERIES_AS_TYPED,
-    Publish,
-    Spoken,
-    Users,
-    promises_of,
-    refuse_details,
-    refuse_phrases,
-    release_phrases,
-)
 from coterie.apply.profiles import (
+    AS_MANY_AS_K,
     MONTH,
+    QUERIES_AS_TYPED,
     SHARES,
+    BlockUsers,
     ChoiceOfQueries,
     LargestShare,
     ProfileTimes,
-    promised_times,
-    release_groups,
+    Publish,
+    PublishesEvents,
+    Spoken,
+    Users,
+    release_profiles,
 )
 from coterie.core.arrays import Ints
 from coterie.core.log import Log
-from coterie.core.params import Choice, Late, Range, check_params
-from coterie.core.plan import Draft, Facts, Plan, enough_subjects
-from coterie.core.promise import Promise
+from coterie.core.params import Choice, Late, Range
+from coterie.core.plan import Draft, Plan
 from coterie.core.run import Run
-from coterie.core.shapes import QUERIES, Shape
 from coterie.core.threads import in_threads, thread_count
-from coterie.promises.user_k_anonymity import UserKAnonymity
 from coterie.text.language import ENGLISH
 
 _ONE_THREAD = 300  # users of a block that one thread groups
 
 
 @dataclass(frozen=True, kw_only=True)
-class Microaggregate:
+class Microaggregate(PublishesEvents):
     """Give every user the same published profile as at least k - 1 similar users."""
 
     k: Annotated[int, Range(2), Late(), "smallest number of users that share a released profile"] = 5
@@ -113,11 +104,7 @@ class Microaggregate:
     times: ProfileTimes = MONTH
     choice: ChoiceOfQueries = SHARES
     max_share: LargestShare = 1.0
-    block_users: Annotated[
-        int,
-        Range(0),
-        "users compared with each other, at least 2k; 0: all up to 2000 users, blocks of 200 above",
-    ] = 0
+    block_users: BlockUsers = 0
     publish: Publish = QUERIES_AS_TYPED
     phrase_users: Users = AS_MANY_AS_K
     language: Spoken = ENGLISH
@@ -126,29 +113,6 @@ class Microaggregate:
         Choice("mdav", "size", "random"),
         "groups of similar users; or, to compare with, of users with similar numbers of rows, or random ones",
     ] = "mdav"
-
-    accepts: ClassVar[tuple[Shape, ...]] = (QUERIES,)
-    status: ClassVar[str] = "experimental"
-    holds_rows: ClassVar[bool] = True
-    anywhere: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        check_params(self, "microaggregate")
-        refuse_details(self.publish, self.attrs, self.choice)
-
-    def refuse_elsewhere(self) -> None:
-        """Phrases are cut on one machine."""
-        refuse_phrases(self.publish, "microaggregate")
-
-    def promises(self, facts: Facts) -> tuple[Promise, ...]:
-        """At least k users behind each released profile, and m behind each phrase."""
-        enough_subjects("microaggregate", self.k, facts)
-        profiles = UserKAnonymity(k=self.k, times=promised_times(self.attrs, self.times))
-        return promises_of(self, profiles, facts)
-
-    def baseline(self) -> Microaggregate | None:
-        """The same with random groups."""
-        return None if self.partition == "random" else replace(self, partition="random")
 
     def plan(self, learnt: None, log: Log, run: Run) -> Plan:  # noqa: ARG002 (it learns nothing)
         """Step 1: who is grouped with whom; groups have k to 2k - 1 members."""
@@ -176,24 +140,6 @@ class Microaggregate:
 
         return Plan(table=groups.groups_in_blocks(log, run, self.k, self.block_users, group))
 
-    def regroup(self, groups: pl.LazyFrame, learnt: None, log: Log, run: Run) -> Plan:  # noqa: ARG002 (not needed)
-        """Step 1 on earlier groups: the same, or unions of them, in random order."""
-        from coterie.models.groups import united
-
-        return Plan(table=united(groups, self.k, run))
-
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         """Steps 2 and 3: the common profile of each group, under a fresh name for each member."""
-        if self.publish == PHRASES:
-            return release_phrases(log, plan, run, self)
-        return release_groups(
-            log,
-            plan,
-            run,
-            eq1=self.eq1,
-            attrs=self.attrs,
-            times=self.times,
-            choice=self.choice,
-            max_share=self.max_share,
-            language=self.language,
-        )
+        return release_profiles(log, plan, run, self, eq1=self.eq1)

@@ -156,12 +156,12 @@ class MicroaggregateDocuments:
         elif self.groups == "interest":
             group = partial(model.interest_groups, k=self.k, found=learnt, seed=seed)
         else:
+            rows = model.term_rows(log).drop(model.OWNER).collect(engine="streaming")
             group = partial(
                 model.wordnet_groups,
                 k=self.k,
-                rows=model.term_rows(log).drop(model.OWNER).collect(engine="streaming"),
                 found=learnt,
-                tree=taxonomies.load(WORDNET),
+                folding=partial(model.folding_of, rows, taxonomies.load(WORDNET)),
                 block=self.block_documents,
                 centre=0 if self.centre == "all" else _SAMPLE,
                 seed=seed,

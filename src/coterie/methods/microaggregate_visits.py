@@ -139,9 +139,9 @@ class MicroaggregateVisits:
             table=clusters.table, evidence={"clusters": clusters.table}, notes=self._notes(learnt, log, clusters)
         )
 
-    def release(self, log: Log, plan: Plan, run: Run) -> Draft:  # noqa: ARG002 (nothing is drawn at random)
+    def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         """Step 3: the average of its group in place of each record."""
-        return release_records(log, plan, several=self.visitors)
+        return release_records(log, plan, run, several=self.visitors)
 
     def _notes(self, records: visit_records.Records, log: Log, clusters: visit_records.Clusters) -> tuple[str, ...]:
         """What the groups cost, and whom they do not hide."""

@@ -51,8 +51,7 @@ from coterie.core.randomness import gaussian_draws
 from coterie.core.run import Run
 from coterie.core.shapes import COUNTS, QUERIES, VISITS, Shape
 from coterie.errors import InputError, ParameterError
-from coterie.models import private_baselines as baselines
-from coterie.models import private_items
+from coterie.models import private_selection as selection
 from coterie.models.private_selection import Pairs, counted, length_prior, no_prior, pairs_of, picked, select
 from coterie.models.private_tables import Budget, Cells, Stage, Tables, cells_of, evidence_of, tables_of
 from coterie.promises.differential_privacy import DifferentialPrivacy
@@ -193,7 +192,7 @@ class PrivateCounts:
 
     def learn(self, log: Log, run: Run) -> Pairs:
         """[1] The distinct pairs of users and queries, or words."""
-        items = private_items.words if self.items in ("words", "phrases") else private_items.queries
+        items = selection.words if self.items in ("words", "phrases") else selection.queries
         return pairs_of(_items(log, run, items), run)
 
     def plan(self, learnt: Pairs, log: Log, run: Run) -> Plan:
@@ -211,7 +210,7 @@ class PrivateCounts:
             if stage.name == "days":
                 parts.append(self._by_day(log, named.items, cells_of(stage, self.count_items), run))
                 continue
-            items = private_items.phrases if stage.name == "phrases" else private_items.clicks
+            items = selection.phrases if stage.name == "phrases" else selection.clicks
             pairs = pairs_of(_items(log, run, partial(items, known=named.items)), run)
             chosen = pairs.only(select(pairs, self._prior(pairs.items), tables[stage.name], self.k, run))
             parts.append(self._counted(chosen, tables[stage.name], stage.name, run))
@@ -255,7 +254,7 @@ class PrivateCounts:
 
     def _counted(self, pairs: Pairs, tables: Tables, table: str | None, run: Run) -> pl.LazyFrame:
         """The items with their numbers of users, where these are wanted."""
-        text = pairs.items.str.split_exact(private_items.SEPARATOR, 1).struct
+        text = pairs.items.str.split_exact(selection.SEPARATOR, 1).struct
         rows = pl.DataFrame({COUNTS.item: text.field("field_0"), "detail": text.field("field_1")})
         rows = rows.with_columns(pl.lit(table, pl.String).alias("table"))
         if not self.counts:
@@ -271,9 +270,9 @@ class PrivateCounts:
         )
         grid = pl.DataFrame({COUNTS.item: known}).join(every.to_frame(), how="cross")
         of_words = self.items in ("words", "phrases")
-        days = partial(private_items.days, known=known, first=str(first), last=str(last), of_words=of_words)
+        days = partial(selection.days, known=known, first=str(first), last=str(last), of_words=of_words)
         pairs = pairs_of(_items(log, run, days), run)
-        text = pairs.items.str.split_exact(private_items.SEPARATOR, 1).struct
+        text = pairs.items.str.split_exact(selection.SEPARATOR, 1).struct
         held = pl.DataFrame({COUNTS.item: text.field("field_0"), "detail": text.field("field_1")})
         held = held.with_columns(pl.Series("picked", picked(pairs, self.count_items, run)))
         rows = grid.join(held, on=[COUNTS.item, "detail"], how="left").sort(COUNTS.item, "detail")
@@ -285,17 +284,17 @@ class PrivateCounts:
         """What the other mechanisms choose, and the numbers that they rest on."""
         stage, delta = self.stages[0], self.stated_delta
         if self.mechanism == "korolova":
-            noise = baselines.laplace(self.epsilon, delta, self.queries_per_user)
-            flags = baselines.korolova(pairs, self.k, noise, self.queries_per_user, run)
+            noise = selection.laplace(self.epsilon, delta, self.queries_per_user)
+            flags = selection.korolova(pairs, self.k, noise, self.queries_per_user, run)
             return flags, evidence_of((stage,), {}, scales=[noise.scale], thresholds=[noise.threshold])
         if self.mechanism == "table":
-            table = baselines.optimal_table(self.epsilon, delta)
-            return baselines.one_item_each(pairs, self._prior(pairs.items), self.k, table, run), evidence_of(
+            table = selection.optimal_table(self.epsilon, delta)
+            return selection.one_item_each(pairs, self._prior(pairs.items), self.k, table, run), evidence_of(
                 (stage,), {}, optimal=table
             )
         single = self.mechanism == "wgm"
-        rounds = [baselines.gaussian(self.epsilon, delta)] if single else baselines.rounds(self.epsilon, delta)
-        flags = baselines.in_rounds(pairs, self.k, rounds, run)
+        rounds = [selection.gaussian(self.epsilon, delta)] if single else selection.rounds(self.epsilon, delta)
+        flags = selection.in_rounds(pairs, self.k, rounds, run)
         scales, thresholds = [each.sigma for each in rounds], [each.threshold for each in rounds]
         return flags, evidence_of((stage,), {}, scales=scales, thresholds=thresholds)
 

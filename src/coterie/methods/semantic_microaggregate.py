@@ -53,42 +53,33 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Annotated, ClassVar, cast
+from typing import Annotated, cast
 
 import numpy as np
 import polars as pl
 
 from coterie import taxonomies
-from coterie.apply.phrases import (
-    AS_MANY_AS_K,
-    PHRASES,
-    QUERIES_AS_TYPED,
-    Publish,
-    Spoken,
-    Users,
-    promises_of,
-    refuse_details,
-    refuse_phrases,
-    release_phrases,
-)
 from coterie.apply.profiles import (
+    AS_MANY_AS_K,
     MONTH,
+    QUERIES_AS_TYPED,
     SHARES,
     ChoiceOfQueries,
     LargestShare,
     ProfileTimes,
-    promised_times,
-    release_groups,
+    Publish,
+    PublishesEvents,
+    Spoken,
+    Users,
+    release_profiles,
 )
 from coterie.core.arrays import Floats, Ints, Short, offsets
 from coterie.core.log import Log
-from coterie.core.params import Choice, File, Late, Range, check_params
-from coterie.core.plan import Draft, Facts, Plan, enough_subjects
-from coterie.core.promise import Promise
+from coterie.core.params import Choice, File, Late, Range
+from coterie.core.plan import Draft, Plan
 from coterie.core.run import Run
-from coterie.core.shapes import GROUPS, QUERIES, Shape
+from coterie.core.shapes import GROUPS, QUERIES
 from coterie.core.threads import DoneSoFar, in_threads
-from coterie.promises.user_k_anonymity import UserKAnonymity
 from coterie.taxonomies import Taxonomy
 from coterie.taxonomies.lexicon import Unit
 from coterie.text.language import ENGLISH
@@ -100,7 +91,7 @@ _BLOCK_USERS = 2_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class SemanticMicroaggregate:
+class SemanticMicroaggregate(PublishesEvents):
     """Give every user the same published profile as at least k - 1 users with similar interests."""
 
     k: Annotated[int, Range(2), Late(), "smallest number of users that share a released profile"] = 5
@@ -148,29 +139,6 @@ class SemanticMicroaggregate:
         "groups of similar users, or random ones to compare with",
     ] = "linkage"
 
-    accepts: ClassVar[tuple[Shape, ...]] = (QUERIES,)
-    status: ClassVar[str] = "experimental"
-    holds_rows: ClassVar[bool] = True
-    anywhere: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        check_params(self, "semantic_microaggregate")
-        refuse_details(self.publish, self.attrs, self.choice)
-
-    def refuse_elsewhere(self) -> None:
-        """Phrases are cut on one machine."""
-        refuse_phrases(self.publish, "semantic_microaggregate")
-
-    def promises(self, facts: Facts) -> tuple[Promise, ...]:
-        """At least k users behind each released profile, and m behind each phrase."""
-        enough_subjects("semantic_microaggregate", self.k, facts)
-        profiles = UserKAnonymity(k=self.k, times=promised_times(self.attrs, self.times))
-        return promises_of(self, profiles, facts)
-
-    def baseline(self) -> SemanticMicroaggregate | None:
-        """The same with random groups."""
-        return None if self.partition == "random" else replace(self, partition="random")
-
     def learn(self, log: Log, run: Run) -> _Users | None:  # noqa: ARG002 (nothing is drawn at random)
         """Algorithm 1: the categories of users; and of a small log all similarities. Random groups need none."""
         if self.partition == "random":
@@ -204,31 +172,13 @@ class SemanticMicroaggregate:
         members = pl.DataFrame(columns).filter(pl.col("group") != _NOBODY).with_columns(pl.col("group").cast(pl.UInt32))
         return Plan(table=GROUPS.check(numbered(members).lazy()), notes=users.notes)
 
-    def regroup(self, groups: pl.LazyFrame, learnt: _Users | None, log: Log, run: Run) -> Plan:  # noqa: ARG002 (not needed)
-        """Algorithms 2 to 4 on earlier groups: the same, or unions of them, in random order."""
-        from coterie.models.groups import united
-
-        return Plan(table=united(groups, self.k, run))
-
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         """Algorithm 5: the common profile of each group, under a fresh name for each member."""
         from coterie.kernels.choosing import choose_by_quota
 
-        if self.publish == PHRASES:
-            draft = release_phrases(log, plan, run, self)
-        else:
+        if self.publish == QUERIES_AS_TYPED:
             _load_kernels()
-            draft = release_groups(
-                log,
-                plan,
-                run,
-                attrs=self.attrs,
-                times=self.times,
-                shares=choose_by_quota,
-                choice=self.choice,
-                max_share=self.max_share,
-                language=self.language,
-            )
+        draft = release_profiles(log, plan, run, self, shares=choose_by_quota)
         return replace(draft, warnings=(*draft.warnings, *self._left_out(draft.subjects)))
 
     def _left_out(self, subjects: pl.LazyFrame) -> tuple[str, ...]:
@@ -284,6 +234,7 @@ class _Users:
 
 
 def _users(log: Log, method: SemanticMicroaggregate) -> _Users:
+    from coterie.kernels._arrays import taken
     from coterie.kernels.linkage import user_counts
     from coterie.models.groups import user_rows
 
@@ -300,7 +251,8 @@ def _users(log: Log, method: SemanticMicroaggregate) -> _Users:
     counted = user_counts(pair_start, query, rows, query_start, paths, nodes.size)
     names = pairs[USER].gather(pair_start[:-1])
     order = _order(names, pairs, counted[0])
-    start, category, count = _reordered(order, *counted)
+    start, place = taken(counted[0], order)
+    category, count = counted[1][place], counted[2][place]
     events = np.bincount(query, rows, minlength=len(queries)).astype(np.int64)
     shares = classified.unmapped_share(events), classified.unmapped_share()
     return _Users(
@@ -331,13 +283,6 @@ def _order(names: pl.Series, pairs: pl.DataFrame, start: Ints) -> Ints:
     users = pl.DataFrame({USER: names, "bare": np.diff(start) == 0}).with_row_index("number").join(words, on=USER)
     word = pl.when("bare").then("word")
     return users.sort("bare", word, USER)["number"].to_numpy().astype(np.int64)
-
-
-def _reordered(order: Ints, start: Ints, category: Short, count: Ints) -> tuple[Ints, Short, Ints]:
-    sizes = np.diff(start)[order]
-    new_start = offsets(sizes)
-    place = np.arange(category.size) + np.repeat(start[order] - new_start[:-1], sizes)
-    return new_start, category[place], count[place]
 
 
 def _neighbours(tree: Taxonomy, levels: int, start: Ints, concept: Short, count: Ints) -> Ints:

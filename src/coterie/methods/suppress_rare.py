@@ -35,12 +35,10 @@ from typing import Annotated, ClassVar
 
 import polars as pl
 
-from coterie.apply.details import refuse_exact
-from coterie.apply.items import Beside, numbers_of, release_items
-from coterie.apply.names import LinkMinutes, LinkQueries, Users, refuse_units
-from coterie.apply.windows import ALWAYS, Window, within
+from coterie.apply.items import ReleasesItems, release_items
+from coterie.apply.names import ALWAYS, LinkMinutes, LinkQueries, Users, Window, within
 from coterie.core.log import Log
-from coterie.core.params import Attrs, KDetails, Late, Range, Times, check_params
+from coterie.core.params import Attrs, KDetails, Late, Range, Times
 from coterie.core.plan import Draft, Facts, Plan, enough_subjects
 from coterie.core.run import Run
 from coterie.core.shapes import KEEP, QUERIES, VISITS, Shape
@@ -48,7 +46,7 @@ from coterie.promises.query_k_anonymity import QueryKAnonymity
 
 
 @dataclass(frozen=True, kw_only=True)
-class SuppressRare:
+class SuppressRare(ReleasesItems):
     """Release a query, or a page of an access log, only if at least k different users or visitors asked for it."""
 
     k: Annotated[int, Range(2), Late(), "smallest number of users or visitors behind a released query or page"] = 5
@@ -62,22 +60,12 @@ class SuppressRare:
 
     accepts: ClassVar[tuple[Shape, ...]] = (QUERIES, VISITS)
     status: ClassVar[str] = "stable"
-    further_details: ClassVar[bool] = True
     anywhere: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        check_params(self, "suppress_rare")
-        refuse_exact(self.attrs, self.times)
-
-    def refuse_elsewhere(self) -> None:
-        """Names for a few queries or a day, and windows, are found on one machine."""
-        refuse_units("suppress_rare", self.users, self.window)
 
     def promises(self, facts: Facts) -> tuple[QueryKAnonymity, ...]:
         """At least k users behind each released query."""
         enough_subjects("suppress_rare", self.k, facts)
-        numbers = {**numbers_of(self, facts), "window": self.window, "shape": facts.shape.name}
-        return (QueryKAnonymity(k=self.k, **numbers),)
+        return (QueryKAnonymity(k=self.k, shape=facts.shape.name, **self.numbers(facts)),)
 
     def plan(self, learnt: None, log: Log, run: Run) -> Plan:  # noqa: ARG002 (it learns nothing)
         """Step 1: degree(q) for each query; those with degree >= k stay."""
@@ -90,4 +78,4 @@ class SuppressRare:
 
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         """Steps 2-4: keep the planned queries, then what accompanies them, then who asked."""
-        return release_items(log, plan, self.k, self.users, self.attrs, run, Beside.of(self))
+        return release_items(log, plan, self, run)

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -216,26 +215,29 @@ def needs_blocks(count: int, wanted: int) -> bool:
 
 
 def wordnet_groups(
-    some: Ints, k: int, rows: pl.DataFrame, found: Documents, tree: Taxonomy, *, block: int, centre: int, seed: int
+    some: Ints, k: int, found: Documents, folding: Callable[[pl.Series], Folding], *, block: int, centre: int, seed: int
 ) -> list[Ints]:
     """Groups of documents whose terms have similar meanings (MDAV), each led by the document it was built around.
 
-    More than `block` (0: 2,000) documents are compared in blocks of at most that many (0: 1,000) similar ones.
+    `folding` makes the vectors of some documents, given by their names in order. More than `block` (0: 2,000) documents
+    are compared in blocks of at most that many (0: 1,000) similar ones.
     """
     blocks = [some]
     if needs_blocks(some.size, block) and found.vectors is not None:
         most = max(block or _BLOCK, 2 * k)
         order, start = grouping.tree(found.vectors[some], most, (most + 1) // 2, seed)
         blocks = [np.sort(some[order[a:b]]) for a, b in pairwise(start)]
-    parts = in_threads(partial(_mdav, k=k, rows=rows, names=found.names, tree=tree, centre=centre), blocks)
-    return [members for part in parts for members in part]
+
+    def grouped(part: Ints) -> list[Ints]:
+        members, start = folding(found.names.gather(part)).groups(k, centre)
+        return [part[members[a:b]] for a, b in pairwise(start)]
+
+    return [members for part in in_threads(grouped, blocks) for members in part]
 
 
-def _mdav(block: Ints, k: int, rows: pl.DataFrame, names: pl.Series, tree: Taxonomy, centre: int) -> list[Ints]:
-    """MDAV on some documents, which are in the order of their names."""
-    of_block = rows.join(names.gather(block).to_frame(), on=DOC, how="semi")
-    members, start = meanings(of_block, tree).folding.groups(k, centre)
-    return [block[members[a:b]] for a, b in pairwise(start)]
+def folding_of(rows: pl.DataFrame, tree: Taxonomy, names: pl.Series) -> Folding:
+    """The vectors of some documents, from the rows (doc, term, weight) of all."""
+    return meanings(rows.join(names.to_frame(), on=DOC, how="semi"), tree).folding
 
 
 def without_meaning(log: Log, tree: Taxonomy) -> tuple[int, int]:

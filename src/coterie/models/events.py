@@ -42,17 +42,6 @@ class Scales:
     size: int
 
     @classmethod
-    def of(cls, frame: pl.LazyFrame) -> Scales:
-        """The scales of a log; rows without a user are left out."""
-        values = _widths()
-        ends = [end.alias(f"{n}.{i}") for n, v in values.items() for i, end in enumerate(_ends(v))]
-        users = frame.filter(pl.col(USER).is_not_null()).group_by(USER).agg(pl.len().cast(pl.Int64), *ends)
-        widths = [(pl.col(f"{name}.1").max() - pl.col(f"{name}.0").min()).alias(name) for name in values]
-        ranges = users.select(*widths, (pl.col("len").max() - pl.col("len").min()).alias("size"))
-        row = ranges.collect(engine="streaming").row(0, named=True)
-        return cls(**{name: width or 0 for name, width in row.items()})
-
-    @classmethod
     def of_rows(cls, rows: pl.LazyFrame, run: Run) -> Scales:
         """The scales of the rows of users, wherever they are."""
         names = [field.name for field in fields(cls)]
@@ -60,7 +49,9 @@ class Scales:
         def ends(block: pl.LazyFrame) -> pl.LazyFrame:
             size = block.group_by(USER).agg(pl.len().cast(pl.Int64)).select("len").collect()["len"]
             values = {**_widths(), "size": pl.lit(size)}
-            return block.select(end.alias(f"{n}.{i}") for n in names for i, end in enumerate(_ends(values[n])))
+            return block.select(
+                end.alias(f"{n}.{i}") for n in names for i, end in enumerate((values[n].min(), values[n].max()))
+            )
 
         found = run.small_blocks(rows, ends, [USER])
         widths = [(pl.col(f"{name}.1").max() - pl.col(f"{name}.0").min()).alias(name) for name in names]
@@ -138,10 +129,6 @@ def _widths() -> dict[str, pl.Expr]:
         "rank": pl.col(RANK).cast(pl.Int64),
         "words": pl.col(QUERY).str.count_matches("[^ ]+").cast(pl.Int64),
     }
-
-
-def _ends(values: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
-    return values.min(), values.max()
 
 
 def _seconds() -> pl.Expr:

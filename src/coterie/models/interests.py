@@ -43,7 +43,7 @@ from coterie.kernels.grouping import load as load_grouping
 from coterie.kernels.lsa import Sparse, directions, project, times
 from coterie.models.events import PAGE, QUERY, USER
 from coterie.models.groups import user_rows
-from coterie.models.lsa import Begin, Singles, beside, by_rows, idf, lsa_vectors, tfidf, unit_rows
+from coterie.models.lsa import Singles, beside, by_rows, idf, lsa_vectors, tfidf, unit_rows
 from coterie.models.words import Stems, numbered_words, pieces_of, stems_of, typed_by, word_hashes
 from coterie.text.hosts import host_of
 from coterie.text.language import ENGLISH, Language, language
@@ -104,7 +104,8 @@ def interests(log: Log, run: Run, settings: InterestSettings) -> Interests:
         hosts = _hosts(clicks.texts)
         clicked = tfidf(_matrix(clicks.of_users, hosts, _vocabulary(clicks.of_users, hosts, sample, least=2)))
         table = beside(table, unit_rows(clicked), _HOST_WEIGHT)
-    parts = [lsa_vectors(table, sample, settings.dimensions, _begin(run))]
+    begin = run.stream("directions of interests").standard_normal
+    parts = [lsa_vectors(table, sample, settings.dimensions, begin)]
     run.tell(Counted(4, 5))
     if uses_model:
         chosen = rows.join(users.select(USER)[sample].lazy(), on=USER, how="semi")
@@ -262,10 +263,6 @@ def _matrix(of_users: Bags, stems: Stems, vocabulary: Ints) -> Sparse:
     )
     sizes, column, n = (np.concatenate(each) for each in zip(*found, strict=True))
     return Sparse(offsets(sizes), column, n, vocabulary.size)
-
-
-def _begin(run: Run) -> Begin:
-    return run.stream("directions of interests").standard_normal
 
 
 def _spelled(rows: pl.LazyFrame, vocabulary: pl.DataFrame, spoken: Language) -> list[str]:

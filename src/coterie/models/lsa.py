@@ -15,8 +15,9 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.core.arrays import Floats, Ints, offsets
+from coterie.core.arrays import Floats, Ints
 from coterie.core.threads import in_threads
+from coterie.kernels._arrays import taken
 from coterie.kernels.lsa import Sparse, directions, project
 
 Singles = NDArray[np.float32]
@@ -54,7 +55,8 @@ def lsa_vectors(table: Sparse, sample: Ints, dimensions: int, begin: Begin) -> S
 
     Directions are those of a sample of the rows; `begin` draws a random matrix of a size.
     """
-    sampled = unit_rows(_rows_of(table, sample))
+    start, entries = taken(table.start, sample)
+    sampled = unit_rows(Sparse(start, table.column[entries], table.value[entries], table.width))
     wanted = min(dimensions, sample.size, table.width)
     if wanted == 0:
         return np.zeros((table.start.size - 1, 0), dtype=np.float32)
@@ -63,13 +65,6 @@ def lsa_vectors(table: Sparse, sample: Ints, dimensions: int, begin: Begin) -> S
     scales = sorted({wanted, *(dimensions >> i for i in range(1, _SCALES) if _FEWEST <= dimensions >> i < wanted)})
     scaled = by_rows(table, partial(project, words=np.ascontiguousarray(found), scales=np.array(scales)))
     return scaled / np.float32(np.sqrt(len(scales)))
-
-
-def _rows_of(matrix: Sparse, rows: Ints) -> Sparse:
-    counts = matrix.start[rows + 1] - matrix.start[rows]
-    start = offsets(counts)
-    entries = np.repeat(matrix.start[rows] - start[:-1], counts) + np.arange(start[-1])
-    return Sparse(start, matrix.column[entries], matrix.value[entries], matrix.width)
 
 
 def unit_rows(matrix: Sparse) -> Sparse:

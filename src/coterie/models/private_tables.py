@@ -19,7 +19,7 @@ import polars as pl
 from coterie.core.arrays import Ints
 from coterie.core.randomness import Words, table_error
 from coterie.errors import ParameterError
-from coterie.kernels.release_table import release_table
+from coterie.kernels.spread import release_table
 
 UNIT = 32
 """S: a whole unit of weight; a user's squared weights sum to S² at least."""
@@ -32,12 +32,11 @@ _SKETCH_UNITS = (256, 128, 64, 32, 16)
 _SHARES_OF_DELTA = (0.1, 0.2, 0.3, 0.4, 0.5)
 _ORDERS = tuple(1 + 2 ** (j / 4) for j in range(-4, 57))
 _FIRST_SHARE = 0.3
+_OF_TABLES = ("alpha", "share", "cost_budget", "mass_budget", "sketch_unit", "sketch_variance", "count_variance")
 _STAGE_COLUMNS = {
     "stage": pl.String,
     **dict.fromkeys(("epsilon", "delta", "alpha", "share", "sketch", "counts", "scale", "threshold"), pl.Float64),
-    **dict.fromkeys(
-        ("counted", "cost_budget", "mass_budget", "sketch_unit", "sketch_variance", "count_variance"), pl.Int64
-    ),
+    **dict.fromkeys(("counted", *_OF_TABLES[2:]), pl.Int64),
 }
 
 
@@ -280,17 +279,8 @@ def evidence_of(
         made = tables.get(stage.name)
         numbers = {"stage": stage.name, "epsilon": stage.epsilon, "delta": stage.delta, "counted": counted}
         if made is not None:
-            numbers |= {
-                "alpha": made.alpha,
-                "share": made.share,
-                "sketch": made.budget.sketch,
-                "counts": made.budget.counts,
-                "cost_budget": made.cost_budget,
-                "mass_budget": made.mass_budget,
-                "sketch_unit": made.sketch_unit,
-                "sketch_variance": made.sketch_variance,
-                "count_variance": made.count_variance,
-            }
+            numbers |= {name: getattr(made, name) for name in _OF_TABLES}
+            numbers |= {"sketch": made.budget.sketch, "counts": made.budget.counts}
             entries += [
                 {"stage": stage.name, "weight": w, "below": int(entry)} for w, entry in enumerate(made.released)
             ]

@@ -217,7 +217,7 @@ def load_centroids(eq1: str = "text", attrs: str = "nearest", rule: QueryRule = 
 def _four_users() -> tuple[pl.DataFrame, Scales]:
     four = {USER: ["a", "b", "c", "d"], QUERY: ["a", "b", "a b", "c d"]}
     rows = pl.DataFrame([four.get(name, [None] * 4) for name in (USER, *EVENT)], schema=_ROWS)
-    return rows.with_columns(pl.lit(0, dtype=pl.UInt32).alias("group")), Scales.of(rows.lazy())
+    return rows.with_columns(pl.lit(0, dtype=pl.UInt32).alias("group")), Scales(time=0, rank=0, words=1, size=0)
 
 
 def _places(_: str, subjects: pl.Series) -> Masks:

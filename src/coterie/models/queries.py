@@ -14,11 +14,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from coterie.core.arrays import Flags, Floats, Ints, Short, bytes_of, offsets
 from coterie.core.log import Log
@@ -26,6 +25,7 @@ from coterie.core.run import Run
 from coterie.core.threads import in_threads
 from coterie.errors import InputError
 from coterie.kernels import cores, cosine_join, grams
+from coterie.kernels._arrays import Lists, places_by
 from coterie.text.language import ENGLISH, language
 
 TOLERANCE = 1e-9
@@ -45,14 +45,13 @@ class Queries:
     """The users in byte order."""
     events: Ints
     """Distinct (user, time) of each query."""
-    user_start: Ints
-    users: Short
-    """Distinct users of query q: users[user_start[q]:user_start[q + 1]]."""
+    users: Lists
+    """Distinct users of each query."""
 
     @property
     def crowd(self) -> Ints:
         """The number of users of each query."""
-        return np.diff(self.user_start)
+        return np.diff(self.users.start)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -72,11 +71,9 @@ class Vertices:
     """The squared weight of each concept, in units."""
     length: Short
     """The number of words of each concept."""
-    member_start: Ints
-    members: Short
+    members: Lists
     """The queries of each vertex."""
-    user_start: Ints
-    users: Short
+    users: Lists
     """The users of each vertex."""
 
 
@@ -86,9 +83,8 @@ class AffinityGraph:
 
     queries: Queries
     vertices: Vertices
-    start: Ints
-    neighbours: Short
-    """Vertices affine to vertex v: neighbours[start[v]:start[v + 1]]."""
+    neighbours: Lists
+    """Vertices affine to each vertex."""
     core: Short
     degree: Ints
     max_degree: int
@@ -113,14 +109,15 @@ def affinity(log: Log, run: Run, settings: AffinitySettings) -> AffinityGraph:
     """Steps 1 to 4."""
     queries = gather(log, run)
     vertices = mine(queries, settings)
-    start, neighbours = connect(vertices, settings.theta)
+    neighbours = connect(vertices, settings.theta)
+    n = neighbours.start.size - 1
     n_users = len(queries.people)
     levels = max(min(settings.max_degree, n_users), 2) - 1  # no query has a degree above the number of users
-    shape = (start, neighbours, vertices.user_start, vertices.users, n_users)
-    core = cores.cores(*shape, np.full(start.size - 1, levels, dtype=np.int32), levels)
+    shape = (neighbours, vertices.users, n_users)
+    core = cores.cores(*shape, np.full(n, levels, dtype=np.int32), levels)
     if settings.v_max is not None:
         # A query leaves the levels that those who cover it left: covers must be inside the release.
-        v_max = min(settings.v_max, max(start.size - 1, 1))
+        v_max = min(settings.v_max, max(n, 1))
         core = cores.cores(*shape, cores.local_cores(*shape, core, levels, v_max), levels)
     degree = queries.crowd
     inside = vertices.vertex >= 0
@@ -130,7 +127,6 @@ def affinity(log: Log, run: Run, settings: AffinitySettings) -> AffinityGraph:
     return AffinityGraph(
         queries=queries,
         vertices=vertices,
-        start=start,
         neighbours=neighbours,
         core=core,
         degree=degree,
@@ -152,11 +148,11 @@ def gather(log: Log, run: Run) -> Queries:
     start = offsets(table["number"].list.len().to_numpy())
     if max(start[-1], len(table)) > _MOST:
         raise InputError("affinity works on logs of up to 2,147,483,647 rows: anonymize parts of this one.")
-    numbers, times = (_writable(table[name].explode(empty_as_null=False)) for name in ("number", "moment"))
+    numbers, times = (table[name].explode(empty_as_null=False).to_numpy(writable=True) for name in ("number", "moment"))
     names = table["item"]
     del table, grouped
     events, user_start, users = grams.people(start, numbers, times)
-    return Queries(names=names, people=people, events=events, user_start=user_start, users=users)
+    return Queries(names=names, people=people, events=events, users=Lists(user_start, users))
 
 
 def mine(queries: Queries, settings: AffinitySettings) -> Vertices:
@@ -167,14 +163,14 @@ def mine(queries: Queries, settings: AffinitySettings) -> Vertices:
     min_term_users = min(settings.min_term_users, n_users + 1)
     token_start, tokens, function = _tokens(queries.names, settings.function_words)
     words = _count(queries, token_start, tokens, function.size, max(tau, min_term_users))
-    rare = _any(words.owners[tokens] < min_term_users, token_start)
+    rare_before = offsets(words.owners[tokens] < min_term_users)
+    rare = rare_before[token_start[1:]] > rare_before[token_start[:-1]]
     orders = _orders(queries, token_start, tokens, function, words, tau)
     feature, weight, length = _features(orders)
     places = (_renumbered(numbers, order.at) for numbers, order in zip(feature, orders, strict=True))
     first, second, third = places
     vertex, start, features = cosine_join.collapse(token_start, first, second, third, ~rare)
-    member_start, members = cosine_join.members(vertex, start.size - 1)
-    user_start, users = cosine_join.union(member_start, members, queries.user_start, queries.users, n_users)
+    members = places_by(vertex, start.size - 1)
     return Vertices(
         tau=tau,
         rare=rare,
@@ -183,29 +179,23 @@ def mine(queries: Queries, settings: AffinitySettings) -> Vertices:
         features=features,
         mass=np.rint(weight * weight * UNIT).astype(np.int64),
         length=length,
-        member_start=member_start,
         members=members,
-        user_start=user_start,
-        users=users,
+        users=cosine_join.union(members, queries.users, n_users),
     )
 
 
-def connect(vertices: Vertices, theta: float) -> tuple[Ints, Short]:
+def connect(vertices: Vertices, theta: float) -> Lists:
     """Step 3: the neighbours of each vertex."""
     least = theta - TOLERANCE
-    prefix, norm = cosine_join.prefixes(vertices.start, vertices.features, vertices.mass)
-    order = np.argsort(norm, kind="stable")
-    listed = cosine_join.lists(vertices.start, vertices.features, prefix, order, vertices.mass.size, least)
+    vectors = cosine_join.vectors_of(vertices.start, vertices.features, vertices.mass)
+    entries = cosine_join.lists(vectors, np.argsort(vectors.norm, kind="stable"), least)
     # Long lists cost more than their length says.
-    cost = np.cumsum(np.diff(listed[0]).astype(np.float64) ** 1.5)
+    cost = np.cumsum(np.diff(entries.begin).astype(np.float64) ** 1.5)
     cuts = np.searchsorted(cost, np.linspace(0, cost[-1] if cost.size else 0, _PARTS + 1))
     cuts[0], cuts[-1] = 0, vertices.mass.size
 
     def part(i: int) -> tuple[Short, Short]:
-        return cosine_join.join(
-            cuts[i], cuts[i + 1], *listed, vertices.start, vertices.features, prefix, norm, vertices.mass, least,
-            cosine_join.SPLIT,
-        )  # fmt: skip
+        return cosine_join.join(cuts[i], cuts[i + 1], entries, vectors, least, cosine_join.SPLIT)
 
     edges = in_threads(part, range(_PARTS))
     left, right = (np.concatenate(side) for side in zip(*edges, strict=True))
@@ -223,9 +213,8 @@ def certificate(graph: AffinityGraph, kept: pl.Series, k: int) -> pl.DataFrame:
     released = queries.names.is_in(kept.implode()).to_numpy()
     wanted = np.flatnonzero(released & (queries.crowd < k) & (vertices.vertex >= 0)).astype(np.int32)
     item, by, user = cores.covers(
-        wanted, k, vertices.vertex, vertices.member_start, vertices.members, graph.start, graph.neighbours,
-        released, queries.user_start, queries.users, len(queries.people),
-    )  # fmt: skip
+        wanted, k, vertices.vertex, vertices.members, graph.neighbours, released, queries.users, len(queries.people)
+    )
     covering = pl.DataFrame({"name": queries.people.gather(np.maximum(user, 0)), "named": user >= 0})
     return pl.DataFrame({
         "item": queries.names.gather(item),
@@ -271,7 +260,7 @@ def _tokens(names: pl.Series, function_words: frozenset[str]) -> tuple[Ints, Sho
 
 
 def _count(queries: Queries, token_start: Ints, at: Short, n_grams: int, enough: int) -> _Counts:
-    people = (queries.events, queries.user_start, queries.users, len(queries.people))
+    people = (queries.events, queries.users, len(queries.people))
     return _Counts(*grams.tally(token_start, at, n_grams, *people, enough))
 
 
@@ -335,14 +324,3 @@ def _numbered(kept: Flags) -> Short:
 def _renumbered(numbers: Short, at: Short) -> Short:
     """The new numbers at all positions; none where there was none."""
     return np.append(numbers, np.int32(-1))[at]
-
-
-def _any(flags: Flags, start: Ints) -> Flags:
-    """For each stretch of flags whether one is set."""
-    count = offsets(flags)
-    return count[start[1:]] > count[start[:-1]]
-
-
-def _writable(numbers: pl.Series) -> NDArray[Any]:
-    array = numbers.to_numpy()
-    return array if array.flags.writeable else array.copy()

@@ -21,7 +21,8 @@ from coterie.core.run import Run
 from coterie.core.shapes import VISITS
 from coterie.core.threads import DoneSoFar, in_threads
 from coterie.kernels import visit_records as kernel
-from coterie.kernels.visit_records import Addresses, Lists, RecordTables
+from coterie.kernels._arrays import Lists, taken
+from coterie.kernels.visit_records import Addresses, RecordTables
 from coterie.steps.sessions import Sessions
 from coterie.text.agents import VISITOR_PARTS, parse_agents
 from coterie.text.hosts import IPV4, bits_of, first_address, host_and_path, host_labels, segments, without_query
@@ -54,8 +55,8 @@ def encode(log: Log, *, sessionid: bool) -> Records:
     log = with_sessions(log) if sessionid else log
     cut = without_query(pl.col(log.shape.item)).alias(_PAGE), without_query(pl.col(REFERRER)).alias(_LED_FROM)
     given = [name for name in VISITS.released if name not in (VISITS.item, REFERRER)]
-    columns_of = [ROW, *given, *([SESSION] if sessionid else [])]
-    kept = log.frame.drop_nulls(subject).select(*columns_of, *cut).collect(engine="streaming")
+    session_of = pl.col(SESSION) if sessionid else pl.lit(0).alias(SESSION)
+    kept = log.frame.drop_nulls(subject).select(ROW, *given, session_of, *cut).collect(engine="streaming")
     kept = kept.with_columns(pl.int_range(pl.len(), dtype=pl.UInt32).alias(_RECORD))
     nobodys = log.frame.select(pl.col(subject).null_count()).collect(engine="streaming").item()
     rows = kept.select(_RECORD, ROW)
@@ -81,8 +82,7 @@ def encode(log: Log, *, sessionid: bool) -> Records:
     columns[:, kernel.TIME] = scaled(kept[VISITS.time].dt.epoch("s"))
     columns[:, kernel.SIZE] = scaled(log_scale(kept[SIZE]))
     columns[:, kernel.VISITOR] = distinct[subject].number
-    session = _Distinct.of(kept[SESSION]).number if sessionid else np.zeros(kept.height, dtype=np.int64)
-    session = _distinct_rows(np.stack([distinct[subject].number, session], axis=1))[1]
+    session = _distinct_rows(np.stack([distinct[subject].number, _Distinct.of(kept[SESSION]).number], axis=1))[1]
     columns[:, kernel.SESSION] = session if sessionid else 0
     order = np.lexsort((
         session, *columns[:, [kernel.ADDRESS, kernel.AGENT, kernel.ANSWER, kernel.REFERRER]].T, _as_ints(kept[SIZE]),
@@ -290,7 +290,5 @@ def _unique(values: NDArray[np.integer]) -> tuple[Ints, Ints]:
 
 def _taken(table: Lists, places: Ints) -> Lists:
     """Some of the lists of a table."""
-    length = np.diff(table.start)[places]
-    start = offsets(length)
-    at = np.repeat(table.start[places] - start[:-1], length) + np.arange(start[-1])
-    return Lists(start, table.parts[at])
+    start, at = taken(table.start, places)
+    return Lists(start, table.items[at])

@@ -20,6 +20,7 @@ from coterie.core.log import Log
 from coterie.core.run import Run
 from coterie.errors import InputError
 from coterie.kernels import grams, word_sets
+from coterie.kernels._arrays import Lists
 
 ALL = "all"
 """As many words as a query has."""
@@ -36,17 +37,17 @@ class Typed:
     """The same, with words that belong together written as one."""
     length: Ints
     """The number of words of each query, as it was typed."""
-    words: word_sets.Words
+    words: Lists
+    """The distinct words of each query, ascending."""
     n_words: int
-    user_start: Ints
-    users: Short
-    """Distinct users of query q: users[user_start[q]:user_start[q + 1]]."""
+    users: Lists
+    """Distinct users of each query."""
     n_users: int
 
     @property
     def crowd(self) -> Ints:
         """The number of users of each query."""
-        return np.diff(self.user_start)
+        return np.diff(self.users.start)
 
 
 def gather(log: Log, run: Run, spelled: Spelling | None = None) -> Typed:
@@ -76,23 +77,22 @@ def gather(log: Log, run: Run, spelled: Spelling | None = None) -> Typed:
         length=length,
         words=word_sets.distinct(token_start, tokens),
         n_words=n_words,
-        user_start=user_start,
-        users=users,
+        users=Lists(user_start, users),
         n_users=people.height,
     )
 
 
 def allowed(typed: Typed, k: int, m: int | str, max_words: int) -> Flags:
     """Steps 2 and 3: which queries have at most `max_words` words, and k users behind every m of these."""
-    people = word_sets.People(typed.user_start, typed.users, typed.crowd >= k)
+    people = word_sets.People(*typed.users, typed.crowd >= k)
     sizes = np.diff(typed.words.start)
     short: Flags = (typed.length <= max_words) & (sizes > 0)
     having = word_sets.postings(typed.words, typed.n_words)
     crowded = word_sets.crowded_words(having, people, typed.n_users, k)
-    asked: Flags = short & ~people.enough & _all(crowded[typed.words.words], typed.words.start)
+    asked: Flags = short & ~people.enough & _all(crowded[typed.words.items], typed.words.start)
     if m != 1:
         useful = np.zeros(typed.n_words, dtype=np.bool_)
-        useful[typed.words.words[np.repeat(asked, sizes)]] = True
+        useful[typed.words.items[np.repeat(asked, sizes)]] = True
         pairs = word_sets.crowded_pairs(having, typed.words, useful, people, k)
         asked = word_sets.with_crowded_pairs(typed.words, asked, *pairs)
     if m == ALL:

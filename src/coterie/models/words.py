@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from coterie.core.arrays import Ints, Masks, Short, bytes_of, numbered, offsets
+from coterie.kernels._arrays import taken
 from coterie.kernels.bags import Bags, Parts, bags, smallest_word_hashes
 from coterie.text.language import Language
 from coterie.text.words import has_letters_without_spaces, without_spaces, words
@@ -100,7 +101,5 @@ def _words_or_whole(texts: pl.Series) -> pl.Series:
 
 def _parts_of_parts(things: Parts, parts: Parts) -> Parts:
     """What things are made of, where their parts are made of parts."""
-    sizes = np.diff(parts.start)[things.part]
-    first = offsets(sizes)
-    places = np.repeat(parts.start[things.part] - first[:-1], sizes) + np.arange(first[-1])
+    first, places = taken(parts.start, things.part)
     return Parts(first[things.start], parts.part[places])

@@ -25,9 +25,8 @@ from coterie.core.log import Log, in_time
 from coterie.core.shapes import QUERIES
 from coterie.errors import InputError
 from coterie.kernels.exposure import counted
-from coterie.kernels.lsa import Sparse, directions, project
+from coterie.kernels.lsa import Sparse, centres_of, directions, nearest, project, sums_by
 from coterie.kernels.simattack import Known, Sets
-from coterie.kernels.topics import centres_of, nearest, sums_by
 from coterie.models.lsa import idf, tfidf, unit_rows
 from coterie.text.language import ENGLISH, language
 

@@ -7,7 +7,7 @@ import pytest
 
 import coterie
 from coterie import api
-from coterie.apply import phrases
+from coterie.apply import profiles
 from coterie.errors import InputError, ParameterError
 from coterie.methods.concept_microaggregate import ConceptMicroaggregate
 from coterie.methods.interest_microaggregate import InterestMicroaggregate
@@ -144,6 +144,6 @@ def test_blocks_and_threads_change_nothing():
 def test_fewer_users_for_each_phrase_are_suggested_where_that_keeps_more(rows_of_users, reason):
     found = SimpleNamespace(rows_kept=0.5, words_kept=0.5, rows_of_users=rows_of_users)
     nobody = pl.DataFrame(schema={"group": pl.UInt32})
-    told = [text for text in phrases._warnings(found, nobody, 5) if "keeps more" in text]
+    told = [text for text in profiles._phrase_warnings(found, nobody, 5) if "keeps more" in text]
     assert told == [] if reason is None else reason in told[0]
-    assert not [text for text in phrases._warnings(found, nobody, 3) if "keeps more" in text]
+    assert not [text for text in profiles._phrase_warnings(found, nobody, 3) if "keeps more" in text]

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from coterie.apply import profiles
-from coterie.apply.profiles import release_groups, release_texts, share_profiles, typed_alone
+from coterie.apply.profiles import release_profiles, release_texts, share_profiles, typed_alone
 from coterie.core.plan import Plan
 from coterie.core.run import Run
 from coterie.core.shapes import QUERIES, VISITS
@@ -148,7 +148,7 @@ def made_up(monkeypatch):
 
 def test_each_member_gets_the_profile_of_the_group(made_up):
     run = a_run()
-    draft = release_groups(LOG, Plan(table=GROUPS), run, times="day")
+    draft = release_profiles(LOG, Plan(table=GROUPS), run, Microaggregate(times="day"))
     a, b, c, d = _names()
     assert draft.frame.collect_schema().names() == ["user", "time", "time_level", "query", "rank", "url"]
     assert rows_of(draft.frame) == sorted(
@@ -163,7 +163,7 @@ def test_each_member_gets_the_profile_of_the_group(made_up):
     assert made_up["load"] == [("text", "nearest", rule)]
     rows, scales, keys, *rest = made_up["centroids"][-1]
     assert rows.columns == ["user", "query", "time", "rank", "url", "group"]
-    assert scales == Scales.of(user_rows(LOG))
+    assert scales == Scales.of_rows(user_rows(LOG), a_run())
     assert keys("x", pl.Series(["a"])).tolist() == run.keys("x", pl.Series(["a"])).tolist()
     assert rest == ["text", "nearest", rule, "day"]
 
@@ -172,20 +172,19 @@ def test_what_a_method_asks_for_is_passed_on(made_up):
     def choose(*_):
         raise AssertionError
 
-    draft = release_groups(
-        LOG, Plan(table=GROUPS), a_run(), eq1="printed", attrs="drop", shares=choose, max_share=0.3, language="german"
-    )
+    method = Microaggregate(attrs="drop", max_share=0.3, language="german")
+    draft = release_profiles(LOG, Plan(table=GROUPS), a_run(), method, eq1="printed", shares=choose)
     rule = model.QueryRule(shares=choose, herding=False, max_share=0.3, language="german")
     assert made_up["load"] == [("printed", "drop", rule)]
     rows, _, _, *rest = made_up["centroids"][-1]
     assert rest == ["printed", "drop", rule, "month"]
     assert rows.columns == ["user", "query", "group"]
     assert draft.warnings == (typed_alone(1, 2),)
-    release_groups(LOG, Plan(table=GROUPS), a_run(), attrs="drop", choice="herding")
+    release_profiles(LOG, Plan(table=GROUPS), a_run(), Microaggregate(attrs="drop", choice="herding"))
     rows, *_, rule, _ = made_up["centroids"][-1]
     assert rows.columns == ["user", "query", "time", "rank", "url", "group"]  # queries are herded by hosts, too
     assert rule == model.QueryRule(herding=True)
-    release_groups(LOG, Plan(table=GROUPS), a_run(), attrs="same_string")
+    release_profiles(LOG, Plan(table=GROUPS), a_run(), Microaggregate(attrs="same_string"))
     assert made_up["centroids"][-1][0].columns == ["user", "query", "time", "rank", "url", "group"]
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import coterie
-from coterie.apply.windows import within
+from coterie.apply.names import within
 from coterie.errors import InputError
 from coterie.methods.allowlist import Allowlist
 from coterie.methods.suppress_rare import SuppressRare

@@ -1,5 +1,7 @@
 """Documents as arrays of what their terms mean."""
 
+from functools import partial
+
 import numpy as np
 import polars as pl
 import pytest
@@ -189,7 +191,7 @@ def test_blocks_of_documents_about_like_things():
     log = corpus(texts)
     found = documents.about(log, run_of(), 4)
     rows = term_rows(log).drop("owner").collect()
-    settings = {"k": 3, "rows": rows, "found": found, "tree": TREE, "centre": 0, "seed": 1}
+    settings = {"k": 3, "found": found, "folding": partial(documents.folding_of, rows, TREE), "centre": 0, "seed": 1}
     groups = documents.wordnet_groups(np.arange(24), block=12, **settings)
     assert sorted(np.concatenate(groups).tolist()) == [*range(24)]
     assert min(map(len, groups)) >= 3

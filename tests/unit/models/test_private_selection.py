@@ -1,6 +1,6 @@
 """Private selection against plain Python.
 
-Covers: models/private_tables.py, models/private_baselines.py, models/private_items.py, kernels/spread.py.
+Covers: models/private_tables.py, kernels/spread.py.
 """
 
 import itertools
@@ -18,7 +18,7 @@ from coterie.core.run import Run
 from coterie.engines.local import Local
 from coterie.errors import ParameterError
 from coterie.kernels import spread as kernel
-from coterie.models import private_baselines, private_items
+from coterie.models import private_selection
 from coterie.models.private_selection import Pairs, pairs_of, picked, sums_above
 from coterie.models.private_tables import Budget, Stage, cells_of, tables_for, tables_of
 
@@ -159,7 +159,7 @@ def test_numbers_by_day_have_the_noise_of_the_best_order():
 
 
 def test_one_item_each_is_the_definition_itself():
-    table = [int(entry) for entry in private_baselines.optimal_table(1.0, 1e-3)]
+    table = [int(entry) for entry in private_selection.optimal_table(1.0, 1e-3)]
     for before, after in itertools.pairwise(table):
         assert after <= math.e * before + 1e-3 * 2**64
         assert 2**64 - before <= (math.e * (2**64 - after) + 1e-3 * 2**64) * (1 + 1e-12)
@@ -167,21 +167,21 @@ def test_one_item_each_is_the_definition_itself():
 
 
 def test_rounds_spend_what_one_would():
-    noises = private_baselines.rounds(1.0, 1e-5)
-    one = private_baselines.gaussian(1.0, 1e-5)
+    noises = private_selection.rounds(1.0, 1e-5)
+    one = private_selection.gaussian(1.0, 1e-5)
     assert sum(each.sigma**-2 for each in noises) == pytest.approx(one.sigma**-2, rel=1e-3)
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-5), (6.0, 1e-4), (8.0, 1e-3)])
 def test_noise_as_drawn_and_items_of_one_user_alone_cost_what_they_may(epsilon, delta):
-    unit, half = private_baselines.UNIT, delta * 63 / 128
-    for noises in ([private_baselines.gaussian(epsilon, delta)], private_baselines.rounds(epsilon, delta)):
+    unit, half = private_selection.WHOLE, delta * 63 / 128
+    for noises in ([private_selection.gaussian(epsilon, delta)], private_selection.rounds(epsilon, delta)):
         tails = 0.0
         for noise in noises:
             deviation, threshold = noise.sigma * unit, noise.threshold * unit
             assert deviation == int(deviation)
             worst = 0.0
-            for t in range(1, private_baselines.MOST_ITEMS + 1):
+            for t in range(1, private_selection.MOST_ITEMS + 1):
                 least = math.floor(threshold) - math.isqrt(unit * unit // t) + 1  # whole noise that is enough
                 tail = math.erfc((least - 0.5) / deviation / math.sqrt(2)) / 2
                 worst = max(worst, -math.expm1(t * math.log1p(-tail)))
@@ -191,29 +191,29 @@ def test_noise_as_drawn_and_items_of_one_user_alone_cost_what_they_may(epsilon, 
 
 def test_a_noise_table_that_delta_cannot_pay_for_is_refused():
     with pytest.raises(ParameterError, match="noise table"):
-        private_baselines.laplace(0.01, 1e-9, 1_000_000)
+        private_selection.laplace(0.01, 1e-9, 1_000_000)
 
 
 def test_items_of_a_log():
     log = coterie.log(pl.DataFrame({"user": ["a", "b"], "query": ["cheap  flights rome", "rome"], "url": ["x", None]}))
-    assert set(private_items.words(log).collect()["item"]) == {"cheap", "flights", "rome"}
+    assert set(private_selection.words(log).collect()["item"]) == {"cheap", "flights", "rome"}
     known = pl.Series(["cheap", "flights"])
-    assert private_items.phrases(log, known).collect()["item"].to_list() == ["cheap flights"]
-    clicked = private_items.clicks(log, pl.Series(["rome", "cheap  flights rome"])).collect()
+    assert private_selection.phrases(log, known).collect()["item"].to_list() == ["cheap flights"]
+    clicked = private_selection.clicks(log, pl.Series(["rome", "cheap  flights rome"])).collect()
     assert clicked.drop_nulls()["item"].to_list() == ["cheap  flights rome\x1fx"]
 
 
 def test_a_text_with_the_separator_is_nobodys():
     rows = {"user": ["a", "b"], "query": ["maps\x1f2006-03-01", "maps"], "url": ["x", "x\x1fy"]}
     log = coterie.log(pl.DataFrame(rows))
-    assert private_items.queries(log).collect()["item"].to_list() == ["maps"]
-    assert private_items.clicks(log, pl.Series(rows["query"])).collect().is_empty()
+    assert private_selection.queries(log).collect()["item"].to_list() == ["maps"]
+    assert private_selection.clicks(log, pl.Series(rows["query"])).collect().is_empty()
 
 
 def test_phrases_do_not_cross_queries():
     log = coterie.log(pl.DataFrame({"user": ["a", "a"], "query": ["one two", "three"]}))
     known = pl.Series(["one", "two", "three"])
-    assert private_items.phrases(log, known).collect()["item"].to_list() == ["one two"]
+    assert private_selection.phrases(log, known).collect()["item"].to_list() == ["one two"]
 
 
 def test_a_pair_of_other_people_does_not_change_ones_weights():

@@ -20,7 +20,7 @@ import polars as pl
 from coterie.core import randomness
 from coterie.core.arrays import Ints
 from coterie.core.scores import Score
-from coterie.kernels.topics import products
+from coterie.kernels.lsa import products
 from coterie.simulate.case import Case
 from coterie.simulate.protection import LOCAL
 

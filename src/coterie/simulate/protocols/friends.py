@@ -25,7 +25,7 @@ from coterie.core.arrays import Flags, Masks
 from coterie.core.params import Choice, File, NumberOr, Range
 from coterie.errors import ParameterError
 from coterie.kernels import friends as kernel
-from coterie.kernels.topics import products
+from coterie.kernels.lsa import products
 from coterie.simulate import sticky
 from coterie.simulate.graphs import NODES, TOPOLOGIES, Network, network
 from coterie.simulate.protection import BEHAVIOURS, Seen, WithFakes, spread
