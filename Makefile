@@ -9,7 +9,7 @@ export COTERIE_DATA ?= $(wildcard ../shared/data)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo kernels test azurite test-browser test-spark test-spark-part bench-spark coverage test-oldest check lint types format docs site bench bench-small fuzz falsify freeze freeze-spark mutants clean
+.PHONY: help setup demo kernels test test-all costs azurite test-browser test-spark test-spark-part bench-spark coverage test-oldest check lint types format docs site bench bench-small fuzz falsify freeze freeze-spark mutants clean
 
 help: ## Print this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,8 +33,16 @@ $(VENV)/kernels: $(VENV)/installed $(wildcard src/coterie/kernels/*.py)
 	@$(MAKE) --no-print-directory kernels
 
 # Kernels first: else each of the workers that run tests compiles those that the others are compiling.
-test: $(VENV)/kernels ## Run all tests, but for those in a browser
+test: $(VENV)/kernels ## Run the tests that tests/costs.txt does not call expensive: some minutes
+	COTERIE_EXAMPLES=$${COTERIE_EXAMPLES-5} $(BIN)/python -m pytest -n auto -m "not browser" --quick
+
+test-all: $(VENV)/kernels ## Run all tests, but for those in a browser and on Spark: what CI runs
 	$(BIN)/python -m pytest -n auto -m "not browser"
+
+costs: $(VENV)/kernels ## Measure what each test costs, and write tests/costs.txt anew (as long as test-all)
+	rm -rf .costs && mkdir .costs
+	COTERIE_EXAMPLES=5 $(BIN)/python -m pytest -n auto -q -m "not browser" --costs .costs
+	$(BIN)/python -m tests.costs .costs
 
 azurite: ## Install what plays Azure in tests, where there is npm
 	-command -v npm >/dev/null && timeout 300 npm install --silent --no-audit --no-fund --no-save --prefix .azurite azurite@3
@@ -100,7 +108,7 @@ freeze: setup ## Compare what the package does and can do with tests/freeze; for
 freeze-spark: $(VENV)/spark ## The part of it that a cluster can do
 	$(BIN)/python tools/freeze.py --spark
 
-check: lint types test ## Format, lint, types, tests, docs: what CI runs
+check: lint types test-all ## Format, lint, types, tests, docs: what CI runs
 
 bench: setup ## Print the benchmark tables (36 million rows; some minutes, 10 GB of disk)
 	$(BIN)/python benchmarks/bench.py

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+pytest_plugins = ["tests.costs"]
 os.environ["COTERIE_CACHE"] = "off"  # no test finds what another one measured, nor touches what people keep
 settings.register_profile(
     "coterie",
