@@ -307,6 +307,12 @@ class Comparison:
         return record.rows.collect(engine="streaming")
 
     @cached_property
+    def released_of_original(self) -> pl.DataFrame:
+        """subject, item: released rows that have a name, under the original ones."""
+        rows = self.released.join(self.names.select("original", subject="released"), on="subject")
+        return rows.select(pl.col("original").alias("subject"), "item")
+
+    @cached_property
     def profiles(self) -> pl.DataFrame:
         """subject, item, before, after: how often each original subject's item occurs in both logs.
 
@@ -320,8 +326,7 @@ class Comparison:
         else:
             if released.height and not released["subject"].count():
                 raise NotApplicableError("Its rows have no names, and the run record does not tell whose they are.")
-            after = released.join(self.names.select("original", subject="released"), on="subject")
-            after = after.select("item", subject="original")
+            after = self.released_of_original
         return _profiles(self.original.lazy(), after.lazy()).collect()
 
 

@@ -254,6 +254,16 @@ def scored(key: str, values: Values, unit: str) -> Iterator[Score]:
     yield Score(f"{key}.high", _or_none(high), unit)
 
 
+def of_trials(prefix: str, trials: pl.DataFrame, seed: int, unit: str) -> Iterator[Score]:
+    """A number for each task: the mean over people of the mean over their trials, with its interval.
+
+    `trials`: subject, and for each task how well it was done, 0..1.
+    """
+    of_people = trials.group_by("subject").mean().sort("subject")
+    for task in trials.drop("subject").columns:
+        yield from scored(prefix + task, means(seed, 100 * of_people[task].to_numpy()), unit)
+
+
 def ratio(one: float, of_one: Sequence[float], other: float, of_other: Sequence[float]) -> tuple[float | None, ...]:
     """one / other and the ends of its paired interval; None where `other` may be 0 or less, so that it has no end."""
     above, below = np.asarray(of_one, dtype=np.float64), np.asarray(of_other, dtype=np.float64)

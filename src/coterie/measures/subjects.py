@@ -53,12 +53,16 @@ def drawn(some: pl.Series, most: int, seed: int, purpose: str) -> pl.Series:
     return some.gather(np.sort(np.argsort(randomness.keys(seed, purpose, some), kind="stable")[:most]))
 
 
+def keyed(table: pl.DataFrame, seed: int, purpose: str, *by: str) -> pl.DataFrame:
+    """A table with a column `drawn`: a random number that belongs to what stands in these columns, or in all."""
+    label = table.select(pl.concat_str(by or pl.all(), separator="\0")).to_series()
+    return table.with_columns(pl.Series("drawn", randomness.keys(seed, purpose, label), dtype=pl.UInt64))
+
+
 def first_drawn(table: pl.DataFrame, key: list[str], purpose: str, seed: int, count: int = 1) -> pl.DataFrame:
-    """Of each key some rows, drawn by the seed."""
-    text = table.select(pl.concat_str(pl.all().cast(pl.String), separator="\0")).to_series()
-    keys = pl.Series("_drawn", randomness.keys(seed, purpose, text) if table.height else [], dtype=pl.UInt64)
-    ordered = table.with_columns(keys, text.alias("_text")).sort("_drawn", "_text")
-    return ordered.group_by(key, maintain_order=True).head(count).drop("_drawn", "_text")
+    """Of each key some rows, drawn by the seed; in the order of the keys."""
+    ordered = keyed(table, seed, purpose).sort(*key, "drawn", pl.all())
+    return ordered.group_by(key, maintain_order=True).head(count).drop("drawn")
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -97,7 +101,7 @@ def users_of(comparison: Comparison, most: int) -> Users:
     columns, needed = [QUERIES.subject, *events.EVENT], [QUERIES.subject, QUERIES.item]
     before, after = (log.frame.select(columns).drop_nulls(needed) for log in (comparison.log, comparison.release.log))
     everybody = _with_groups(_names(comparison, before, after))
-    chosen = _sample(everybody, most, comparison.seed)
+    chosen = whole_groups(everybody, "user", most, comparison.seed, "sample of groups")
     run, names, theirs = Run(engine=HERE), chosen.select("user").lazy(), chosen.select(user="released").lazy()
     profiles = run.small(after.join(theirs, on="user", how="semi")).rename({"user": "released"})
     renamed = profiles.join(chosen.select("user", "released"), on="released").select(columns)
@@ -134,20 +138,17 @@ def _names(comparison: Comparison, before: pl.LazyFrame, after: pl.LazyFrame) ->
 def _with_groups(names: pl.DataFrame) -> pl.DataFrame:
     """Groups numbered in the order of their first members, so that the numbers in the record do not matter."""
     first = pl.when(pl.col("group").is_null()).then("user").otherwise(pl.col("user").min().over("group"))
-    return names.with_columns(first.alias("first")).with_columns(
-        (pl.col("first").rank("dense") - 1).cast(pl.UInt32).alias("group")
-    )
+    return names.with_columns(group=(first.rank("dense") - 1).cast(pl.UInt32))
 
 
-def _sample(everybody: pl.DataFrame, most: int, seed: int) -> pl.DataFrame:
-    """As many random groups as have at most `most` users together, and at least one."""
-    if everybody.height <= most:
-        return everybody
-    groups = everybody.group_by("first").len("size").sort("first")
-    order = np.argsort(randomness.keys(seed, "sample of groups", groups["first"]), kind="stable")
-    shuffled = groups[order]
-    fits = (shuffled["size"].cum_sum() <= most) | (pl.Series(range(shuffled.height)) == 0)
-    return everybody.join(shuffled.filter(fits), on="first", how="semi").sort("user")
+def whole_groups(members: pl.DataFrame, name: str, most: int, seed: int, purpose: str) -> pl.DataFrame:
+    """As many random groups as have at most `most` members together, and at least one; members have a name."""
+    if members.height <= most:
+        return members
+    groups = members.group_by("group").agg(pl.len().alias("size"), pl.col(name).min())
+    shuffled = keyed(groups, seed, purpose, name).sort("drawn", name)
+    fits = (pl.col("size").cum_sum() <= most) | (pl.int_range(pl.len()) == 0)
+    return members.join(shuffled.filter(fits), on="group", how="semi").sort(name)
 
 
 # --- units ----------------------------------------------------------------------------------------

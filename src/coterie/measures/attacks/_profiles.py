@@ -17,7 +17,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from coterie.core import randomness
 from coterie.core.arrays import offsets
 from coterie.core.promise import to_dict
 from coterie.core.scores import Score
@@ -25,6 +24,7 @@ from coterie.core.shapes import LEVEL
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
 from coterie.measures.rates import Z
+from coterie.measures.subjects import keyed
 from coterie.text.language import Language, language_in
 from coterie.text.words import JOINT, words_and_letters
 
@@ -83,9 +83,8 @@ def profiles_of(comparison: Comparison, besides: pl.Series | None = None) -> Pro
         raise NotApplicableError("No users of this release share a profile, so there is no group to look into.")
     if grouped["user"].n_unique() < grouped.height:
         raise NotApplicableError("Some users have several names in this release; it looks at releases with one each.")
-    order = randomness.keys(comparison.seed, "groups", grouped["group"].unique().sort())
-    numbers = grouped.select("group").unique().sort("group").with_columns(pl.Series("order", order))
-    numbers = numbers.sort("order", "group").with_row_index("number")  # no order of groups that an adversary lacks
+    numbers = keyed(grouped.select("group").unique(), comparison.seed, "groups")
+    numbers = numbers.sort("drawn", "group").with_row_index("number")  # no order of groups that an adversary lacks
     members = grouped.join(numbers, on="group").select("user", "name", pl.col("number").alias("group")).sort("user")
     names = members.group_by("group").agg(pl.col("name").min())
     cut = _CUTS.get(comparison.release.params.get("times", ""), "1d")
@@ -99,9 +98,8 @@ def profiles_of(comparison: Comparison, besides: pl.Series | None = None) -> Pro
 
 def everybody_alone(comparison: Comparison) -> Profiles:
     """The original under other names: each user is a group."""
-    users = comparison.original.select(user="subject").drop_nulls().unique().sort("user")
-    order = pl.Series("order", randomness.keys(comparison.seed, "alone", users["user"]))
-    members = users.with_columns(order).sort("order", "user").with_row_index("group").select("user", "group")
+    users = keyed(comparison.original.select(user="subject").drop_nulls().unique(), comparison.seed, "alone")
+    members = users.sort("drawn", "user").with_row_index("group").select("user", "group")
     rows = comparison.original.join(members, left_on="subject", right_on="user").select("group", "item", "time")
     return _numbered(comparison, members.sort("user"), rows)
 
@@ -171,8 +169,7 @@ class Known:
 def draw_known(profiles: Profiles, seed: int, most: int) -> Known:
     """Up to `most` users with two queries or more, drawn by the seed, and the queries of theirs that are known."""
     owned = profiles.typed.with_columns(distinct=pl.len().over("user")).filter(pl.col("distinct") > 1)
-    drawn = owned.select("user", "distinct").unique().sort("user")
-    drawn = drawn.with_columns(pl.Series("drawn", randomness.keys(seed, "attacked users", drawn["user"])))
+    drawn = keyed(owned.select("user", "distinct").unique(), seed, "attacked users", "user")
     drawn = drawn.sort("drawn", "user").head(most)
     users = drawn.join(profiles.members, on="user").select("user", "group", "distinct", "drawn")
     users = users.sort("user").with_row_index("id")
@@ -180,10 +177,12 @@ def draw_known(profiles: Profiles, seed: int, most: int) -> Known:
     amounts = [(half if n is None else pl.min_horizontal(half, pl.lit(n))).alias(key) for key, n in KNOWLEDGE.items()]
     users = users.with_columns((pl.col("drawn") // 2**32 % 2).cast(pl.Int64).alias("fold"), *amounts)
     theirs = owned.join(users.select("user", "id"), on="user").join(profiles.texts, on="item")
-    label = theirs.select(pl.concat_str("user", "text", separator="\0")).to_series()
-    theirs = theirs.with_columns(pl.Series("drawn", randomness.keys(seed, "known queries", label)))
     place = pl.int_range(1, pl.len() + 1).over("id")
-    queries = theirs.sort("id", "drawn", "item").select("id", place.alias("position"), "item")
+    queries = (
+        keyed(theirs, seed, "known queries", "user", "text")
+        .sort("id", "drawn", "item")
+        .select("id", place.alias("position"), "item")
+    )
     half_of = queries.join(users.select("id", most=pl.col("half")), on="id")
     return Known(
         users=users.drop("drawn"),

@@ -49,7 +49,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from coterie.core import randomness
 from coterie.core.scores import Glance, Score
 from coterie.measures import learning
 from coterie.measures.attacks import bound
@@ -72,6 +71,7 @@ from coterie.measures.attacks._profiles import (
 )
 from coterie.measures.comparison import Comparison
 from coterie.measures.rates import Rate, Shares, figures_in, mean, sentences
+from coterie.measures.subjects import keyed
 from coterie.text.language import language_in
 
 needs = frozenset({"record", "text"})
@@ -474,15 +474,12 @@ def _parts_without(
     means = shares.group_by("profile", "item", maintain_order=True).agg(pl.col("share").sum()).join(sizes, on="profile")
     wanted = pl.col("share") / pl.col("share").sum().over("profile") * pl.col("rows") / pl.col("giving")
     means = means.with_columns(wanted.alias("wanted")).with_columns(pl.col("wanted").floor().alias("n"))
-    label = means.join(profiles.texts, on="item", maintain_order="left").select(
-        pl.concat_str(pl.col("profile").cast(pl.String), "text", separator="\0")
-    )
+    means = keyed(means.join(profiles.texts, on="item"), seed, "profiles without a person", "profile", "text")
     means = means.with_columns(
-        pl.Series("tie", randomness.keys(seed, "profiles without a person", label.to_series())),
         (pl.col("wanted") - pl.col("n")).round(6).alias("rest"),
         (pl.col("wanted").sum().round() - pl.col("n").sum()).over("profile").alias("left"),
     )
-    means = means.sort("profile", "rest", "tie", descending=[False, True, False])
+    means = means.sort("profile", "rest", "drawn", descending=[False, True, False])
     more = pl.int_range(pl.len()).over("profile") < pl.col("left")
     return means.with_columns(n=pl.col("n") + more).filter(pl.col("n") > 0).select("profile", "item", "n")
 
@@ -491,8 +488,8 @@ def _drawn(refill: pl.DataFrame, gaps: pl.DataFrame, profiles: Profiles, seed: i
     """profile, item: strings that fill the gaps, drawn without replacement in proportion to n."""
     choices = refill.group_by("profile", "item").agg(pl.col("n").sum()).join(gaps, on="profile")
     choices = choices.filter(pl.col("gap") > 0).join(profiles.texts, on="item").sort("profile", "item")
-    label = choices.select(pl.concat_str(pl.col("profile").cast(pl.String), "text", separator="\0")).to_series()
-    uniform = (randomness.keys(seed, "profiles without a person", label).astype(np.float64) + 1) / 2.0**64
+    choices = keyed(choices, seed, "profiles without a person", "profile", "text")
+    uniform = (choices["drawn"].to_numpy().astype(np.float64) + 1) / 2.0**64
     waiting = -np.log(np.minimum(uniform, 1.0)) / choices["n"].to_numpy()  # the first to come are the sample
     ordered = choices.with_columns(pl.Series("waiting", waiting)).sort("profile", "waiting", "item")
     place = pl.int_range(pl.len()).over("profile")

@@ -42,7 +42,7 @@ from coterie.engines.local import Local
 from coterie.errors import CoterieError, NotApplicableError
 from coterie.measures.comparison import Comparison
 from coterie.measures.rates import figures_in, mean
-from coterie.measures.subjects import drawn
+from coterie.measures.subjects import drawn, keyed
 
 needs = frozenset({"text"})
 by_name_only = True
@@ -118,8 +118,7 @@ class _Trial:
             raise NotApplicableError("The method has no k, so there is no number of accounts that would be enough.")
         shape = comparison.log.shape
         people = comparison.log.frame.select(user=pl.col(shape.subject)).drop_nulls().unique().collect().sort("user")
-        drawn = pl.Series("drawn", randomness.keys(comparison.seed, "injection users", people["user"]))
-        people = people.with_columns(drawn).sort("drawn", "user").head(USERS)
+        people = keyed(people, comparison.seed, "injection users").sort("drawn", "user").head(USERS)
         some = comparison.log.frame.join(
             people.lazy().select(pl.col("user").alias(shape.subject)), on=shape.subject, how="semi"
         )
@@ -191,11 +190,10 @@ def _targets(trial: _Trial, skipped: int = 0) -> pl.DataFrame:
     shape = trial.log.shape
     pairs = trial.log.frame.select(user=pl.col(shape.subject), item=pl.col(shape.item)).drop_nulls().unique().collect()
     pairs = pairs.filter(pl.len().over("user") > 1).join(trial.people, on="user").sort("user", "item")
-    key = pairs.select(pl.concat_str("user", "item", separator="\0")).to_series()
-    pairs = pairs.with_columns(pl.Series("key", randomness.keys(trial.seed, "injection queries", key)))
     chosen = pairs.select("user", "drawn").unique().sort("drawn", "user")
     chosen = chosen.slice(skipped, TARGETS).with_row_index("target")
-    theirs = pairs.join(chosen.select("user", "target"), on="user").sort("target", "key", "item")
+    pairs = keyed(pairs, trial.seed, "injection queries", "user", "item")
+    theirs = pairs.join(chosen.select("user", "target"), on="user").sort("target", "drawn", "item")
     place = pl.int_range(pl.len()).over("target")
     known = place < pl.min_horizontal(pl.len().over("target") // 2, pl.lit(_KNOWN))
     return theirs.select(pl.col("target").cast(pl.Int64), "user", "item", known=known)

@@ -26,14 +26,13 @@ from functools import partial
 
 import polars as pl
 
-from coterie.core import randomness
 from coterie.core.scores import Score
 from coterie.core.shapes import sum_in_order
 from coterie.errors import NotApplicableError
 from coterie.measures.attacks import bound
 from coterie.measures.comparison import Comparison
 from coterie.measures.rates import CHANCE, Rate, Shares, figures_in, mean, sentences
-from coterie.measures.subjects import DOC, TERM, WEIGHT, DocumentVectors, concepts_of, vectors_of
+from coterie.measures.subjects import DOC, TERM, WEIGHT, DocumentVectors, concepts_of, keyed, vectors_of
 
 needs = frozenset({"record"})
 ATTACKED = 1_000
@@ -118,14 +117,11 @@ def measure(comparison: Comparison) -> Iterator[Score]:
 
 def _known(rows: pl.DataFrame, seed: int) -> Iterator[tuple[str, pl.DataFrame]]:
     """For each knowledge: doc and the known terms, of documents that have more."""
-    documents = rows.group_by(DOC).len("n").sort(DOC)
-    drawn = pl.Series("drawn", randomness.keys(seed, "documents attacked", documents[DOC]))
-    some = documents.with_columns(drawn).sort("drawn", DOC)
-    pairs = rows.select(pl.concat_str(DOC, TERM, separator="\0")).to_series()
-    keyed = rows.select(DOC, TERM).with_columns(pl.Series("key", randomness.keys(seed, "known terms", pairs)))
+    some = keyed(rows.group_by(DOC).len("n"), seed, "documents attacked", DOC).sort("drawn", DOC)
+    terms = keyed(rows, seed, "known terms", DOC, TERM)
     for key, number in KNOWLEDGE.items():
         attacked = some.filter(pl.col("n") > number).head(ATTACKED).select(DOC)
-        theirs = keyed.join(attacked, on=DOC, how="semi").sort(DOC, "key", TERM)
+        theirs = terms.join(attacked, on=DOC, how="semi").sort(DOC, "drawn", TERM)
         yield key, theirs.filter(pl.int_range(pl.len()).over(DOC) < number).select(DOC, TERM)
 
 

@@ -28,13 +28,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from coterie.core import randomness
 from coterie.core.scores import Figure, Score
 from coterie.measures.attacks import bound
 from coterie.measures.attacks._profiles import Clues, starts
 from coterie.measures.comparison import Comparison, everybody
 from coterie.measures.rates import CONTROL, Rate, Shares, figures_in, sentences
-from coterie.measures.subjects import drawn
+from coterie.measures.subjects import drawn, keyed
 from coterie.text.language import ENGLISH, Language, language, language_in
 
 _ENGLISH = language(ENGLISH)
@@ -132,10 +131,8 @@ def draw(profiles: pl.DataFrame, users: pl.DataFrame, seed: int) -> pl.DataFrame
 
     One order for all knowledge: whoever knows two queries knows the one as well.
     """
-    owned = profiles.join(users, on="subject")
-    text = owned.select(pl.concat_str("subject", "item", separator="\0")).to_series()
-    order = pl.Series("order", randomness.keys(seed, "linkage queries", text))
-    learnt = owned.with_columns(order).sort("subject", "order", "item")
+    owned = keyed(profiles.join(users, on="subject"), seed, "linkage queries", "subject", "item")
+    learnt = owned.sort("subject", "drawn", "item")
     position = pl.int_range(1, pl.len() + 1).over("subject")
     half = (pl.len().over("subject") + 1) // 2
     known = learnt.select(pl.col("subject").alias("user"), position.alias("position"), half.alias("half"), "item")

@@ -37,7 +37,6 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from coterie.core import randomness
 from coterie.core.arrays import Floats, Ints, offsets
 from coterie.core.scores import Score
 from coterie.errors import NotApplicableError
@@ -45,7 +44,7 @@ from coterie.measures import learning
 from coterie.measures.comparison import Comparison
 from coterie.measures.learning import Terms, Vectors
 from coterie.measures.rates import CHANCE, OF_RELEASED, Rate, Shares, mean, sentences
-from coterie.measures.subjects import NOUNS, PERSON, units_of
+from coterie.measures.subjects import NOUNS, PERSON, keyed, units_of
 from coterie.text.hosts import host_of
 from coterie.text.language import Language, language_in
 
@@ -142,11 +141,11 @@ class People:
         """From the original in units: unit, person."""
         several = units.group_by("person").agg(several=pl.col("unit").n_unique() > 1)
         rehearsed = min(REHEARSED, several.filter("several").height // 3)
-        everybody = _drawn(several.rename({"person": "label"}), seed, "relinked people")
+        everybody = keyed(several, seed, "relinked people", "person").sort("drawn", "person")
         pool = min(max(POOLS), everybody.height - rehearsed)
         everybody = everybody.head(pool + rehearsed).with_row_index("place")
         attacked = everybody.filter("several")["place"].to_numpy().astype(np.int64)
-        return cls(table=everybody.select("place", person="label"), pool=pool, attacked=attacked)
+        return cls(table=everybody.select("place", "person"), pool=pool, attacked=attacked)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -191,8 +190,8 @@ class Crowd:
         theirs = rows.join(people, on="person")
         units = theirs.group_by("place", "unit").agg(pl.col("time", "item").min())
         units = units.sort("place", "time", "item", "unit").select("place", "unit")  # whatever their names are
-        units = units.with_columns(label=pl.concat_str("place", pl.int_range(pl.len()).over("place"), separator="\0"))
-        units = _drawn(units, seed, "relinked units").sort("place", "drawn", "unit")
+        units = units.with_columns(turn=pl.int_range(pl.len()).over("place"))
+        units = keyed(units, seed, "relinked units", "place", "turn").sort("place", "drawn", "unit")
         units = units.group_by("place", maintain_order=True).head(UNITS_EACH).with_row_index("id")
         rows = theirs.join(units.select("unit", "id"), on="unit").select("id", "item", "page", "time")
         n = units.height
@@ -303,13 +302,6 @@ class Crowd:
         """How many queries of the other are new."""
         theirs, known = (self.item[self.item_start[u] : self.item_start[u + 1]] for u in (other, unit))
         return int(np.setdiff1d(theirs, known).size)
-
-
-def _drawn(labels: pl.DataFrame, seed: int, purpose: str) -> pl.DataFrame:
-    """A table with a column `label`, in an order drawn by the seed."""
-    return labels.with_columns(pl.Series("drawn", randomness.keys(seed, purpose, labels["label"]))).sort(
-        "drawn", "label"
-    )
 
 
 def _vectors(counts: pl.DataFrame, n: int) -> Vectors:

@@ -43,12 +43,11 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from coterie.core import randomness
 from coterie.core.scores import Score
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison, everybody
 from coterie.measures.rates import OF_RELEASED, Rate, Shares, figures_in, mean, sentences, share_of
-from coterie.measures.subjects import drawn, units_of
+from coterie.measures.subjects import drawn, keyed, units_of
 
 needs = frozenset({"record", "text"})
 ATTACKED = 1_000
@@ -316,7 +315,5 @@ def _learnt(
 def _rarest(choices: pl.DataFrame, seed: int) -> pl.DataFrame:
     """subject, item, names: of each subject the item that the fewest names have."""
     rarest = choices.filter(pl.col("names") == pl.col("names").min().over("subject"))
-    text = rarest.select(pl.concat_str("subject", "item", separator="\0")).to_series()
-    drawn = pl.Series("drawn", randomness.keys(seed, "witness query", text))
-    ordered = rarest.with_columns(drawn).sort("subject", "drawn", "item")
+    ordered = keyed(rarest, seed, "witness query", "subject", "item").sort("subject", "drawn", "item")
     return ordered.unique("subject", keep="first", maintain_order=True).drop("drawn")

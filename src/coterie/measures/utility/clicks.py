@@ -23,15 +23,14 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from coterie.core import randomness
 from coterie.core.arrays import Floats, Ints
 from coterie.core.scores import Score
 from coterie.core.shapes import QUERIES
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
 from coterie.measures.learning import Terms
-from coterie.measures.rates import FIRST, figures_in, means, reciprocal_rank, scored
-from coterie.measures.subjects import drawn
+from coterie.measures.rates import FIRST, figures_in, of_trials, reciprocal_rank
+from coterie.measures.subjects import drawn, first_drawn
 from coterie.text.hosts import host_of
 from coterie.text.language import Language, language_in
 
@@ -71,8 +70,7 @@ def measure(comparison: Comparison) -> Iterator[Score]:
         rows = log.frame.select(item=pl.col(shape.item), page=pl.col(shape.page)).collect(engine="streaming")
         clicked = with_hosts(rows.drop_nulls()).group_by("item", "host").len("n")
         values = {"mrr": foretold(asked, clicked, spoken), "popular": popular(asked, clicked)}
-        for key, of_searches in values.items():
-            yield from scored(prefix + key, means(comparison.seed, 100 * _by_person(asked, of_searches)), _UNIT)
+        yield from of_trials(prefix, pl.DataFrame({"subject": asked["subject"], **values}), comparison.seed, _UNIT)
 
 
 def _asked(comparison: Comparison) -> pl.DataFrame:
@@ -82,10 +80,7 @@ def _asked(comparison: Comparison) -> pl.DataFrame:
     rows = with_hosts(later.join(insiders, on="subject", how="anti")).select("subject", "item", "host")
     people = drawn(rows["subject"].unique().sort(), MOST_PEOPLE, comparison.seed, "people who click")
     rows = rows.filter(pl.col("subject").is_in(people.implode())).unique()
-    label = rows.select(pl.concat_str("subject", "item", "host", separator="\0").alias("label")).to_series()
-    keyed = rows.with_columns(pl.Series("key", randomness.keys(comparison.seed, "clicks", label)))
-    ordered = keyed.sort("subject", "key", "item", "host")
-    return ordered.group_by("subject", maintain_order=True).head(QUERIES_EACH).select("subject", "item", "host")
+    return first_drawn(rows, ["subject"], "clicks", comparison.seed, QUERIES_EACH)
 
 
 def with_hosts(rows: pl.DataFrame) -> pl.DataFrame:
@@ -93,12 +88,6 @@ def with_hosts(rows: pl.DataFrame) -> pl.DataFrame:
     pages = rows.select("page").unique()
     hosts = pages.with_columns(host=pl.Series([host_of(page) for page in pages["page"].to_list()], dtype=pl.String))
     return rows.join(hosts.filter(pl.col("host") != ""), on="page", maintain_order="left")
-
-
-def _by_person(asked: pl.DataFrame, values: Floats) -> Floats:
-    """The mean over the searches of each person, in order."""
-    table = asked.with_columns(pl.Series("value", values)).group_by("subject").agg(pl.col("value").mean())
-    return np.asarray(table.sort("subject")["value"].to_numpy(), dtype=np.float64)
 
 
 def popular(asked: pl.DataFrame, clicked: pl.DataFrame) -> Floats:

@@ -32,13 +32,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from coterie.core import randomness
 from coterie.core.scores import Score
 from coterie.core.shapes import QUERIES
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import FIRST, figures_in, means, reciprocal_rank, scored
-from coterie.measures.subjects import drawn
+from coterie.measures.rates import FIRST, figures_in, of_trials, reciprocal_rank
+from coterie.measures.subjects import drawn, first_drawn
 
 needs = frozenset({"later"})
 _figure = figures_in("utility", 94, before="before.{}")
@@ -81,9 +80,8 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     if foreign.height:
         yield Score("others.users", foreign["subject"].n_unique(), "people who are not in the log")
         for prefix, items in (("", comparison.items_after), ("before.", comparison.items_before)):
-            ranks = foreign.with_columns(pl.Series("value", half_typed(items, foreign["item"])))
-            by_user = ranks.group_by("subject").agg(pl.col("value").mean()).sort("subject")["value"].to_numpy()
-            yield from scored(f"{prefix}others", means(comparison.seed, 100 * by_user), _UNIT)
+            trials = foreign.select("subject", others=pl.Series(half_typed(items, foreign["item"])))
+            yield from of_trials(prefix, trials, comparison.seed, _UNIT)
 
 
 def _of_users(comparison: Comparison, earlier: pl.DataFrame, typed: pl.DataFrame) -> Iterator[Score]:
@@ -95,9 +93,7 @@ def _of_users(comparison: Comparison, earlier: pl.DataFrame, typed: pl.DataFrame
     before = Suggestions(comparison.items_before, typed["item"], theirs)
     after = Suggestions(comparison.items_after, typed["item"], _released(comparison, users))
     for prefix, suggestions in (("", after), ("before.", before)):
-        values = _values(typed, suggestions)
-        for key in ("with_profile", "without_profile") if suggestions.profiles is not None else ("without_profile",):
-            yield from scored(prefix + key, means(comparison.seed, 100 * values[key].to_numpy()), _UNIT)
+        yield from of_trials(prefix, _trials(typed, suggestions), comparison.seed, _UNIT)
 
 
 def half_typed(items: pl.DataFrame, typed: pl.Series) -> list[float]:
@@ -118,12 +114,9 @@ def _typed(later: pl.DataFrame, seed: int) -> pl.DataFrame:
     """subject, item: some later queries of some users, by the seed."""
     rows = later.filter(pl.col("item").str.len_chars() > LETTERS)
     users = drawn(rows["subject"].unique().sort(), MOST_USERS, seed, "users who type")
-    rows = rows.filter(pl.col("subject").is_in(users.implode())).sort("subject", "item")
+    rows = rows.filter(pl.col("subject").is_in(users.implode()))
     rows = rows.with_columns(time=pl.int_range(pl.len()).over("subject", "item"))  # a query typed twice is two draws
-    label = rows.select(pl.concat_str("subject", "item", "time", separator="\0")).to_series()
-    rows = rows.with_columns(pl.Series("key", randomness.keys(seed, "queries that are typed", label)))
-    ordered = rows.sort("subject", "key", "item").group_by("subject", maintain_order=True)
-    return ordered.head(QUERIES_EACH).select("subject", "item")
+    return first_drawn(rows, ["subject"], "queries that are typed", seed, QUERIES_EACH).select("subject", "item")
 
 
 def _released(comparison: Comparison, users: pl.DataFrame) -> pl.DataFrame | None:
@@ -133,9 +126,7 @@ def _released(comparison: Comparison, users: pl.DataFrame) -> pl.DataFrame | Non
     names = comparison.names
     if names.is_empty() or names["original"].is_duplicated().any():
         return None
-    theirs = names.join(users, left_on="original", right_on="subject", how="semi")
-    rows = comparison.released.rename({"subject": "released"}).join(theirs, on="released")
-    return rows.select(pl.col("original").alias("subject"), "item").drop_nulls()
+    return comparison.released_of_original.join(users, on="subject", how="semi").drop_nulls()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -204,12 +195,10 @@ class Suggestions:
         return reciprocal_rank(int(mine), weight)
 
 
-def _values(typed: pl.DataFrame, suggestions: Suggestions) -> pl.DataFrame:
-    """subject, with_profile, without_profile: the mean over their queries, users in order."""
-    pairs = typed.rows()
-    values = typed.with_columns(
-        pl.Series("with_profile", [suggestions.value(query, user) for user, query in pairs]),
-        pl.Series("without_profile", [suggestions.value(query) for _, query in pairs]),
-    )
-    by_user = values.group_by("subject", maintain_order=True).agg(pl.col("with_profile", "without_profile").mean())
-    return by_user.sort("subject")
+def _trials(typed: pl.DataFrame, suggestions: Suggestions) -> pl.DataFrame:
+    """subject, with_profile (where profiles are known), without_profile: how well each query is completed."""
+    trials = {"subject": typed["subject"]}
+    if suggestions.profiles is not None:
+        trials["with_profile"] = pl.Series([suggestions.value(query, user) for user, query in typed.rows()])
+    trials["without_profile"] = pl.Series([suggestions.value(query) for query in typed["item"]])
+    return pl.DataFrame(trials)

@@ -20,11 +20,10 @@ import numpy as np
 import polars as pl
 
 from coterie import taxonomies
-from coterie.core import randomness
 from coterie.core.scores import Score
 from coterie.measures.comparison import Comparison
 from coterie.measures.rates import figures_in
-from coterie.measures.subjects import DOC, vectors_of
+from coterie.measures.subjects import DOC, vectors_of, whole_groups
 
 needs = frozenset({"record"})
 DOCUMENTS = 1_000
@@ -45,7 +44,7 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     from coterie.models.documents import meanings
 
     vectors = vectors_of(comparison)
-    members = _sample(vectors.members, comparison.seed)
+    members = whole_groups(vectors.members, DOC, DOCUMENTS, comparison.seed, "sample of documents")
     rows = vectors.before.join(members, on=DOC, how="semi")
     found = meanings(rows, taxonomies.load(taxonomies.WORDNET))
     folding = found.folding
@@ -64,13 +63,3 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     yield Score("ssa", between, "squared distance")
     yield Score("sst", within + between, "squared distance")
     yield Score("loss", 100 * within / (within + between) if within + between else 0.0, "%")
-
-
-def _sample(members: pl.DataFrame, seed: int) -> pl.DataFrame:
-    """doc, group: whole groups, as many as have few enough documents together."""
-    groups = members.group_by("group").agg(pl.len().alias("size"), pl.col(DOC).min()).sort(DOC)
-    if members.height <= DOCUMENTS:
-        return members
-    shuffled = groups[np.argsort(randomness.keys(seed, "sample of documents", groups[DOC]), kind="stable")]
-    fits = (shuffled["size"].cum_sum() <= DOCUMENTS) | (pl.Series(range(shuffled.height)) == 0)
-    return members.join(shuffled.filter(fits), on="group", how="semi").sort(DOC)

@@ -87,13 +87,9 @@ Ints = NDArray[np.int64]
 def measure(comparison: Comparison) -> Iterator[Score]:
     """What is retained at each level and over all, with its interval."""
     later: pl.DataFrame = comparison.given("later").select("subject", "item").drop_nulls()
-    names = profile_names(comparison)
+    profile_names(comparison)
     earlier = comparison.original.select("subject", "item").drop_nulls()
-    released = (
-        comparison.released.rename({"subject": "released"})
-        .join(names, on="released")
-        .select(pl.col("original").alias("subject"), "item")
-    )
+    released = comparison.released_of_original
     users = _asked(later, earlier, comparison.seed)
     if users.is_empty():
         raise NotApplicableError(f"No user of the original has {LEAST_LATER} later queries.")

@@ -19,10 +19,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
 import polars as pl
 
-from coterie.core import randomness
 from coterie.core.scores import Score
 from coterie.core.shapes import sum_in_order
 from coterie.errors import NotApplicableError
@@ -30,7 +28,7 @@ from coterie.measures.comparison import Comparison
 from coterie.measures.inputs import topics_of
 from coterie.measures.learning import Classifier, learn
 from coterie.measures.rates import figures_in
-from coterie.measures.subjects import DOC, TERM, WEIGHT, DocumentVectors, concepts_of, vectors_of
+from coterie.measures.subjects import DOC, TERM, WEIGHT, DocumentVectors, concepts_of, keyed, vectors_of
 
 needs = frozenset({"record", "topics", "public"})
 _figure = figures_in("utility", 45)
@@ -88,11 +86,9 @@ def _right(classifier: Classifier, rows: pl.DataFrame, asked: pl.DataFrame) -> f
 
 def _on_release(vectors: DocumentVectors, rows: pl.DataFrame, asked: pl.DataFrame, seed: int) -> float | None:
     """Two halves of the groups: a classifier that learnt from one is asked about the other."""
-    groups = vectors.members.select("group").unique().sort("group")
-    order = np.argsort(randomness.keys(seed, "halves of groups", groups["group"].cast(pl.String)), kind="stable")
-    half = np.empty(groups.height, dtype=np.int64)
-    half[order] = np.arange(groups.height) % 2
-    sides = vectors.members.join(groups.with_columns(pl.Series("half", half)), on="group").join(asked, on=DOC)
+    groups = keyed(vectors.members.select("group").unique(), seed, "halves of groups").sort("drawn", "group")
+    groups = groups.with_columns(half=pl.int_range(pl.len()) % 2)
+    sides = vectors.members.join(groups, on="group").join(asked, on=DOC)
     right = 0.0
     for side in (0, 1):
         told, rest = (sides.filter((pl.col("half") == side) == mine).select(DOC, "topic") for mine in (True, False))

@@ -38,8 +38,8 @@ from coterie.core.arrays import offsets
 from coterie.core.scores import Score
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import Values, figures_in, means, scored
-from coterie.measures.subjects import drawn, profile_names
+from coterie.measures.rates import Values, figures_in, of_trials
+from coterie.measures.subjects import drawn, keyed, profile_names
 from coterie.text.language import Language, language_in
 
 if TYPE_CHECKING:
@@ -74,12 +74,11 @@ _UNIT = f"% nDCG@{FIRST}"
 
 def measure(comparison: Comparison) -> Iterator[Score]:
     """nDCG of models trained on the release and on the original, with and without popularity."""
-    names = profile_names(comparison)
-    released = comparison.released.rename({"subject": "released"}).join(names, on="released")
+    profile_names(comparison)
     rows = {
         "earlier": comparison.original.select("subject", "item").drop_nulls(),
         "later": comparison.given("later").select("subject", "item").drop_nulls(),
-        "released": released.select(pl.col("original").alias("subject"), "item").drop_nulls(),
+        "released": comparison.released_of_original.drop_nulls(),
     }
     spelled = _stems(language_in(comparison.release.params), pl.concat([each["item"] for each in rows.values()]))
     earlier, later, after = (_counts(each, spelled) for each in rows.values())
@@ -89,10 +88,8 @@ def measure(comparison: Comparison) -> Iterator[Score]:
         raise NotApplicableError("No user of the original has later words that are new to them and known to others.")
     yield Score("users", truth["subject"].n_unique(), "users with later words that are new to them")
     for prefix, profiles in (("", after), ("before.", earlier)):
-        of_users = _trials(profiles, earlier, truth, people, comparison.seed)
-        for kind in _KINDS:
-            averages = means(comparison.seed, 100 * of_users[kind].to_numpy())
-            yield from scored(prefix + kind, averages, _UNIT)
+        trials = _trials(profiles, earlier, truth, people, comparison.seed)
+        yield from of_trials(prefix, trials, comparison.seed, _UNIT)
 
 
 # --- words -----------------------------------------------------------------------------------------
@@ -122,9 +119,8 @@ def _people(comparison: Comparison, earlier: pl.DataFrame) -> pl.DataFrame:
     people = earlier.select(pl.col("subject").unique().sort()).join(groups.drop_nulls(), on="subject", how="left")
     alone = pl.col("group").is_null()
     first = pl.when(alone).then("subject").otherwise(pl.col("subject").min().over("group")).alias("first")
-    firsts = people.select(first.unique().sort())
-    order = np.argsort(np.argsort(randomness.keys(comparison.seed, "parts of users", firsts["first"]), kind="stable"))
-    parts = firsts.with_columns(pl.Series("part", order % PARTS))
+    firsts = keyed(people.select(first.unique()), comparison.seed, "parts of users").sort("drawn", "first")
+    parts = firsts.with_columns(part=pl.int_range(pl.len()) % PARTS)
     return people.select("subject", first).join(parts, on="first").select("subject", "part").sort("subject")
 
 
@@ -201,7 +197,7 @@ class _Model:
 def _trials(
     profiles: pl.DataFrame, earlier: pl.DataFrame, truth: pl.DataFrame, people: pl.DataFrame, seed: int
 ) -> pl.DataFrame:
-    """subject and nDCG by each ranking, of all users on trial in the order of their names."""
+    """subject and nDCG by each ranking, of all users on trial."""
     tables = []
     for part in range(PARTS):
         here = people.filter(pl.col("part") == part)
@@ -209,7 +205,7 @@ def _trials(
         users = truth.select(pl.col("subject").unique().sort()).join(here, on="subject", how="semi")["subject"]
         for at in range(0, users.len(), _AT_ONCE):
             tables.append(_tried(model, users.slice(at, _AT_ONCE), earlier, truth))
-    return pl.concat(tables).sort("subject")
+    return pl.concat(tables)
 
 
 def _tried(model: _Model, users: pl.Series, earlier: pl.DataFrame, truth: pl.DataFrame) -> pl.DataFrame:
