@@ -31,6 +31,12 @@ def _scores(comparison, store, names=NAMES):
     return scores_of(comparison, names, left_out.__setitem__, strict=False, store=store), left_out
 
 
+def _forbid(monkeypatch, *names):
+    for name in names:
+        module = registry.module("measures", name)
+        monkeypatch.setattr(module, "measure", lambda _comparison: pytest.fail("measured again"))
+
+
 def test_the_second_time_nothing_is_measured(release, tmp_path, monkeypatch):
     store = Store(tmp_path / "cache")
     first = _scores(_comparison(release), store)

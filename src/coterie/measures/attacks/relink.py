@@ -32,7 +32,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -273,20 +272,13 @@ class Crowd:
             vectors.start,
             vectors.feature,
             vectors.weight,
-            *self._lists,
+            *vectors.columns,
             self.item_start,
             self.item,
             CANDIDATES,
         )
         left, place = np.nonzero(near >= 0)
         return left, near[left, place], own / np.maximum(others, 1)
-
-    @cached_property
-    def _lists(self) -> tuple[Ints, Ints, Floats]:
-        from coterie.kernels.nearest import columns_of
-
-        vectors = self.together
-        return columns_of(vectors.start, vectors.feature, vectors.weight, vectors.n_features)
 
     def _features(self, left: Ints, right: Ints) -> Floats:
         """What the model looks at, one line for each feature."""

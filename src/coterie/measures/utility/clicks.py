@@ -23,12 +23,12 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from coterie.core.arrays import Floats, Ints
+from coterie.core.arrays import Floats
 from coterie.core.scores import Score
 from coterie.core.shapes import QUERIES
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
-from coterie.measures.learning import Terms
+from coterie.measures.learning import Terms, Vectors
 from coterie.measures.rates import FIRST, figures_in, of_trials, reciprocal_rank
 from coterie.measures.subjects import drawn, first_drawn
 from coterie.text.hosts import host_of
@@ -107,7 +107,9 @@ def foretold(asked: pl.DataFrame, clicked: pl.DataFrame, spoken: Language) -> Fl
     queries = asked.select("item").unique(maintain_order=True).with_row_index("id")
     words = _words(queries, spoken)
     vectors = base.terms.weighed(words, queries.height)
-    near, cosine = nearest(vectors.start, vectors.feature, vectors.weight, *base.lists, max(1, base.queries), NEAR)
+    near, cosine = nearest(
+        vectors.start, vectors.feature, vectors.weight, *base.vectors.columns, max(1, base.queries), NEAR
+    )
     scores: list[dict[str, float]] = []
     for place in range(queries.height):
         of_host: dict[str, float] = defaultdict(float)
@@ -129,25 +131,21 @@ class _Base:
     """Queries that were clicked after, as vectors, and the hosts of each."""
 
     terms: Terms
-    lists: tuple[Ints, Ints, Floats]
+    vectors: Vectors
     queries: int
     hosts: list[list[tuple[str, float]]]
 
     @classmethod
     def of(cls, clicked: pl.DataFrame, spoken: Language) -> _Base:
-        from coterie.kernels.nearest import columns_of
-
         queries = clicked.select(pl.col("item").unique().sort()).with_row_index("id")
         words, n = _words(queries, spoken), queries.height
         terms = Terms.of(words, n)
-        vectors = terms.weighed(words, n)
-        lists = columns_of(vectors.start, vectors.feature, vectors.weight, vectors.n_features)
         part = (pl.col("n") / pl.col("n").sum().over("item")).alias("part")
         rows = clicked.with_columns(part).join(queries, on="item").sort("id", "host")
         hosts: list[list[tuple[str, float]]] = [[] for _ in range(n)]
         for query, host, share in rows.select("id", "host", "part").iter_rows():
             hosts[query].append((host, share))
-        return cls(terms=terms, lists=lists, queries=n, hosts=hosts)
+        return cls(terms=terms, vectors=terms.weighed(words, n), queries=n, hosts=hosts)
 
 
 def _words(queries: pl.DataFrame, spoken: Language) -> pl.DataFrame:

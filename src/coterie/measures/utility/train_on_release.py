@@ -34,10 +34,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from coterie.core import randomness
-from coterie.core.arrays import offsets
 from coterie.core.scores import Score
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
+from coterie.measures.learning import Vectors
 from coterie.measures.rates import Values, figures_in, of_trials
 from coterie.measures.subjects import drawn, keyed, profile_names
 from coterie.text.language import Language, language_in
@@ -171,19 +171,15 @@ class _Model:
         from coterie.kernels.lsa import Sparse
 
         users = counts.select(pl.col("subject").unique().sort()).with_row_index("row")
-        columns = pl.DataFrame({"stem": self.stems}, schema={"stem": pl.Int64}).with_row_index("column")
-        entries = (
-            counts.with_columns(pl.col("stem").cast(pl.Int64))
-            .join(columns, on="stem")
-            .join(users, on="subject")
-            .sort("row", "column")
-        )
-        row, column = entries["row"].to_numpy(), entries["column"].to_numpy().astype(np.int32)
-        weight = (1 + np.log(entries["n"].to_numpy())) * self.idf[column]
-        length = np.sqrt(np.bincount(row, weights=weight**2, minlength=users.height))
-        value = (weight / length[row]).astype(np.float32)
-        start = offsets(np.bincount(row, minlength=users.height))
-        return Sparse(start, column, value, self.stems.size)
+        entries = self.inside(counts).join(users, on="subject").sort("row", "feature")
+        raw = (1 + np.log(entries["n"].to_numpy())) * self.idf[entries["feature"].to_numpy()]
+        rows = Vectors.of(entries, raw, users.height, self.stems.size)
+        return Sparse(rows.start, rows.feature.astype(np.int32), rows.weight.astype(np.float32), rows.n_features)
+
+    def inside(self, table: pl.DataFrame) -> pl.DataFrame:
+        """The lines of a table (subject, stem ...) whose stem the model knows, with its number there: `feature`."""
+        columns = pl.DataFrame({"stem": self.stems}, schema={"stem": pl.Int64}).with_row_index("feature")
+        return table.with_columns(pl.col("stem").cast(pl.Int64)).join(columns, on="stem")
 
     def scores(self, counts: pl.DataFrame) -> Values:
         """users x stems: what the model expects of users, given how often they had each stem."""
@@ -213,7 +209,7 @@ def _tried(model: _Model, users: pl.Series, earlier: pl.DataFrame, truth: pl.Dat
     theirs = earlier.filter(pl.col("subject").is_in(users.implode()))
     having = theirs["subject"].unique().sort()
     gains = np.zeros((users.len(), len(_KINDS)))
-    known, wanted = (_by_user(table, model.stems) for table in (theirs, truth))
+    known, wanted = (_by_user(model.inside(table)) for table in (theirs, truth))
     scores = dict(zip(having, model.scores(theirs), strict=True))
     totals = dict(truth.group_by("subject").len().iter_rows())
     for row, user in enumerate(users):
@@ -227,11 +223,9 @@ def _tried(model: _Model, users: pl.Series, earlier: pl.DataFrame, truth: pl.Dat
 _NONE = np.zeros(0, dtype=np.int64)
 
 
-def _by_user(table: pl.DataFrame, stems: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
+def _by_user(inside: pl.DataFrame) -> dict[str, NDArray[np.int64]]:
     """Which columns of the model each user has."""
-    columns = pl.DataFrame({"stem": stems}, schema={"stem": pl.Int64}).with_row_index("column")
-    inside = table.with_columns(pl.col("stem").cast(pl.Int64)).join(columns, on="stem").sort("subject", "column")
-    lists = inside.group_by("subject", maintain_order=True).agg("column")
+    lists = inside.sort("subject", "feature").group_by("subject", maintain_order=True).agg("feature")
     return {user: np.array(each, dtype=np.int64) for user, each in lists.iter_rows()}
 
 
