@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -169,13 +170,12 @@ class Comparison:
     def require(self, needs: Iterable[str]) -> None:
         """Raise MissingError without a record that is needed, NotApplicableError where something else is not there."""
         asked = set(needs)
-        if "record" in asked and self.release.record is None:
-            raise MissingError(f"This {_WHO_BECAME_WHOM}")
+        record = self.record if "record" in asked else self.release.record
         if "text" in asked and self.has_concepts:
             raise NotApplicableError(
                 "The release has concepts in place of queries, so queries cannot be looked for in it."
             )
-        if "rows" in asked and (self.release.record is None or self.release.record.rows is None):
+        if "rows" in asked and (record is None or record.rows is None):
             raise NotApplicableError("It must know what became of single rows, and this method does not keep rows.")
         for name in sorted(asked & set(INPUTS)):
             self.given(name)
@@ -206,19 +206,6 @@ class Comparison:
         before, after = self.items_before.rename({"n": "before"}), self.items_after.rename({"n": "after"})
         joined = before.join(after, on="item", how="full", coalesce=True, nulls_equal=True)
         return joined.with_columns(pl.col("before", "after").fill_null(0))
-
-    @cached_property
-    def item_counts(self) -> Mapping[str, int]:
-        """rows_before, rows_after, items_before, items_kept: sums over items."""
-        before, after = pl.col("before"), pl.col("after")
-        kept = (before > 0) & (after > 0) & pl.col("item").is_not_null()
-        numbers = [
-            each.sum().cast(pl.Int64).alias(name)
-            for name, each in (
-                ("rows_before", before), ("rows_after", after), ("items_before", before > 0), ("items_kept", kept)
-            )
-        ]  # fmt: skip
-        return self.items.select(numbers).row(0, named=True)
 
     @cached_property
     def items_before(self) -> pl.DataFrame:
@@ -466,14 +453,14 @@ class Store:
         if path is None or any(score.label is not None for score in scores):
             return
         kept = _Kept(scores=tuple((s.key, s.value, s.unit, s.samples) for s in scores), left_out=left_out)
-        text = msgspec.json.encode(kept)
-        if b"NaN" in text or _not_finite(scores):
+        numbers = (number for score in scores for number in (score.value, *score.samples) if number is not None)
+        if not all(map(math.isfinite, numbers)):  # JSON has no such numbers
             return
         with suppress(OSError):
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             with placed(path, force=True) as part:
                 part.touch(mode=0o600)
-                part.write_bytes(text)
+                part.write_bytes(msgspec.json.encode(kept))
 
     def _path(self, comparison: Comparison, name: str) -> Path | None:
         """Where scores are kept; None where not everything that they depend on has a digest."""
@@ -490,11 +477,6 @@ class Store:
         ]  # fmt: skip
         text = json.dumps(parts, sort_keys=True, default=str)
         return self.folder / f"{hashlib.sha256(text.encode()).hexdigest()}.json"
-
-
-def _not_finite(scores: Sequence[Score]) -> bool:
-    numbers = (number for score in scores for number in (score.value, *score.samples) if number is not None)
-    return any(number != number or number in (float("inf"), float("-inf")) for number in numbers)
 
 
 def _inputs(comparison: Comparison, name: str) -> list[Any] | None:

@@ -210,6 +210,11 @@ def least_people(threshold: float) -> int:
     return 1 if threshold >= 1 else math.ceil(math.log(_TAIL) / math.log1p(-threshold) - 1e-9)
 
 
+def percent(part: float, whole: float) -> float | None:
+    """A part of something in percent; None where there is nothing."""
+    return 100 * part / whole if whole else None
+
+
 def _percent(values: Floats) -> float | None:
     return 100 * float(values.mean()) if values.size else None
 

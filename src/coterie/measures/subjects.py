@@ -65,6 +65,18 @@ def first_drawn(table: pl.DataFrame, key: list[str], purpose: str, seed: int, co
     return ordered.group_by(key, maintain_order=True).head(count).drop("drawn")
 
 
+def rarer_first(pairs: pl.DataFrame, one: str, two: str, holders: pl.DataFrame) -> pl.DataFrame:
+    """Pairs of values that both have a holder, with the one of fewer holders as `first` and the other as `second`.
+
+    `holders`: value, and who has it, one line each.
+    """
+    often = holders.group_by("value").len("often")
+    both = pairs.join(often, left_on=one, right_on="value").join(often, left_on=two, right_on="value", suffix="_two")
+    rarer = pl.col("often") <= pl.col("often_two")
+    first, second = (pl.when(rarer).then(a).otherwise(b) for a, b in ((one, two), (two, one)))
+    return both.with_columns(first=first, second=second)
+
+
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Users:
     """Users that have a profile in both logs: all of them, or a sample."""

@@ -20,10 +20,10 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from coterie.core.scores import Finding, Score
+from coterie.core.scores import Score
 from coterie.measures.attacks._profiles import Profiles, having, parts_of, profiles_of
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import figures_in
+from coterie.measures.rates import figures_in, sentences
 
 needs = frozenset({"record", "text"})
 _figure = figures_in("attacks", 50)
@@ -42,13 +42,10 @@ figures = (
         before="before.alone",
     ),
 )
-findings = (
-    Finding(
-        risk="inference",
-        text="{alone} of the rows of profiles were typed by only one member of the group each; the largest contributor "
-        "stands behind {largest.median} of a profile in the median, and behind {largest.max} at most.",
-        options="--record DIR",
-    ),
+findings = sentences(
+    "inference",
+    "{alone} of the rows of profiles were typed by only one member of the group each; the largest contributor stands "
+    "behind {largest.median} of a profile in the median, and behind {largest.max} at most.",
 )
 
 

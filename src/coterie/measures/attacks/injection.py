@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import polars as pl
@@ -37,11 +38,11 @@ from coterie.core import randomness, registry
 from coterie.core.log import Log
 from coterie.core.plan import Draft, learn, spends
 from coterie.core.run import Run
-from coterie.core.scores import Finding, Score
+from coterie.core.scores import Score
 from coterie.engines.local import Local
 from coterie.errors import CoterieError, NotApplicableError
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import figures_in, mean
+from coterie.measures.rates import figures_in, mean, sentences
 from coterie.measures.subjects import drawn, keyed
 
 needs = frozenset({"text"})
@@ -67,17 +68,13 @@ figures = (
     ),
     _figure("false_alarms", "Strings that nobody typed, and that appear"),
 )
-findings = (
-    Finding(
-        risk="singling out",
-        text="Somebody who plants k - 1 accounts around a person of whom they know five queries is alone with that "
-        "person in {isolated} of cases, and then reads {read.share} of the person's other queries.",
-    ),
-    Finding(
-        risk="singling out",
-        text="Somebody who plants k - 1 accounts that type a guessed query learns whether one person typed it: "
-        "{detected} of such queries appear, and {false_alarms} of those that nobody typed.",
-    ),
+findings = sentences(
+    "singling out",
+    "Somebody who plants k - 1 accounts around a person of whom they know five queries is alone with that person in "
+    "{isolated} of cases, and then reads {read.share} of the person's other queries.",
+    "Somebody who plants k - 1 accounts that type a guessed query learns whether one person typed it: {detected} of "
+    "such queries appear, and {false_alarms} of those that nobody typed.",
+    options="",
 )
 
 
@@ -105,6 +102,12 @@ class _Trial:
     shares_profiles: bool
     released_item: str
     """The column of released strings."""
+
+    @cached_property
+    def pairs(self) -> pl.DataFrame:
+        """user, item: who typed what, each pair once."""
+        columns = {"user": pl.col(self.log.shape.subject), "item": pl.col(self.log.shape.item)}
+        return self.log.frame.select(**columns).drop_nulls().unique().collect()
 
     @classmethod
     def of(cls, comparison: Comparison) -> _Trial:
@@ -187,9 +190,7 @@ def _isolation(trial: _Trial) -> Iterator[Score]:
 
 def _targets(trial: _Trial, skipped: int = 0) -> pl.DataFrame:
     """target, user, item, known: the distinct queries of up to TARGETS users, and whether they are known."""
-    shape = trial.log.shape
-    pairs = trial.log.frame.select(user=pl.col(shape.subject), item=pl.col(shape.item)).drop_nulls().unique().collect()
-    pairs = pairs.filter(pl.len().over("user") > 1).join(trial.people, on="user").sort("user", "item")
+    pairs = trial.pairs.filter(pl.len().over("user") > 1).join(trial.people, on="user").sort("user", "item")
     chosen = pairs.select("user", "drawn").unique().sort("drawn", "user")
     chosen = chosen.slice(skipped, TARGETS).with_row_index("target")
     pairs = keyed(pairs, trial.seed, "injection queries", "user", "item")
@@ -244,13 +245,11 @@ def _read(trial: _Trial, draft: Draft, isolated: pl.DataFrame, targets: pl.DataF
 
 
 def _oracle(trial: _Trial) -> Iterator[Score]:
-    shape = trial.log.shape
-    pairs = trial.log.frame.select(user=pl.col(shape.subject), item=pl.col(shape.item)).drop_nulls().unique().collect()
-    single = pairs.group_by("item").len("users").filter(pl.col("users") == 1)["item"].sort()
+    single = trial.pairs.group_by("item").len("users").filter(pl.col("users") == 1)["item"].sort()
     targets = drawn(single, TARGETS, trial.seed, "injection strings")
     if targets.is_empty():
         raise NotApplicableError("There is no query that one user alone typed, so there is nothing to detect.")
-    nobody = _unheard(targets, pairs["item"], trial.seed)
+    nobody = _unheard(targets, trial.pairs["item"], trial.seed)
     planted = pl.DataFrame({"item": pl.concat([targets, nobody])}).join(
         pl.DataFrame({"user": [f"{_AWAY} {account}" for account in range(trial.k - 1)]}), how="cross"
     )  # fmt: skip

@@ -161,10 +161,9 @@ def _released(comparison: Comparison, visits: pl.DataFrame) -> tuple[pl.DataFram
     if not shape.subject:
         nobody = pl.DataFrame(schema={"original": pl.String, "released": pl.String})
         return nothing.with_columns(pl.lit(_ANY_DAY).alias("day")), nobody
-    led = [pl.col("referrer").str.extract(_OF_URL).alias("led")] if "referrer" in shape.released else []
+    led = pl.col("referrer").str.extract(_OF_URL) if "referrer" in shape.released else pl.lit(None, pl.String)
     columns = {"name": pl.col(shape.subject), "page": pl.col(shape.item), "day": _day(pl.col(shape.time))}
-    rows = comparison.release.log.frame.select(**columns).with_columns(pl.lit(None, pl.String).alias("led"))
-    rows = comparison.release.log.frame.select(*led, **columns) if led else rows
+    rows = comparison.release.log.frame.select(led=led, **columns)
     table = rows.collect(engine="streaming").with_row_index("released_row")
     bare = table.filter(pl.col("name").is_null() & pl.col("led").is_not_null())
     bare = bare.with_columns(pl.format("row {}", "released_row").alias("name"))

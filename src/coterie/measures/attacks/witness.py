@@ -47,7 +47,7 @@ from coterie.core.scores import Score
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison, everybody
 from coterie.measures.rates import OF_RELEASED, Rate, Shares, figures_in, mean, sentences, share_of
-from coterie.measures.subjects import drawn, keyed, units_of
+from coterie.measures.subjects import drawn, keyed, rarer_first, units_of
 
 needs = frozenset({"record", "text"})
 ATTACKED = 1_000
@@ -234,11 +234,7 @@ def fits(known: pl.DataFrame, rows: pl.DataFrame, kind: str) -> pl.DataFrame:
         found = found.select("item", "other", "day", "unit", "person").unique()
     elif kind == "two_queries":
         having = rows.select("unit", "item").unique()
-        often = having.group_by("item").len("often")
-        pairs = clues.join(often, on="item").join(often, left_on="other", right_on="item", suffix="_other")
-        rarer = pl.col("often") <= pl.col("often_other")
-        first, second = (pl.when(rarer).then(a).otherwise(b) for a, b in (("item", "other"), ("other", "item")))
-        pairs = pairs.with_columns(first=first, second=second)  # few units have the rarer one
+        pairs = rarer_first(clues, "item", "other", having.rename({"item": "value"}))
         one = rows.select("unit", "person", "item").unique()
         found = pairs.join(one, left_on="first", right_on="item")
         found = found.join(having, left_on=["unit", "second"], right_on=["unit", "item"], how="semi")

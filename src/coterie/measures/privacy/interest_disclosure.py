@@ -16,7 +16,6 @@ Better groups keep more meaning, and disclose more: both rise together.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import polars as pl
 
@@ -58,8 +57,8 @@ def measure(comparison: Comparison) -> Iterator[Score]:
         )
         if users.is_empty():
             raise NotApplicableError(f"No query has a category at level {level}.")
-        right = _percent(users.filter(pl.col("truth") == pl.col("guess")).height, users.height)
-        majority = _percent(users["truth"].unique_counts().max(), users.height)
+        right = 100 * users.filter(pl.col("truth") == pl.col("guess")).height / users.height
+        majority = 100 * int(users["truth"].unique_counts().to_numpy().max()) / users.height
         levels.append((right, majority))
         yield from _scores(f"level_{level}.", right, majority)
     yield from _scores("", *(sum(numbers) / len(levels) for numbers in zip(*levels, strict=True)))
@@ -69,10 +68,6 @@ def _scores(prefix: str, right: float, majority: float) -> Iterator[Score]:
     yield Score(f"{prefix}right", right, "% of users")
     yield Score(f"{prefix}majority", majority, "% of users")
     yield Score(f"{prefix}gain", right - majority, "percentage points")
-
-
-def _percent(part: Any, whole: int) -> float:
-    return 100.0 * int(part) / whole
 
 
 def _main(shares: pl.DataFrame, name: str) -> pl.DataFrame:

@@ -13,9 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import polars as pl
+
 from coterie.core.scores import Figure, Glance, Score
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import figures_in
+from coterie.measures.rates import figures_in, percent
 
 needs: frozenset[str] = frozenset()
 _figure = figures_in("utility", 10, expected=True, before="100.0%")
@@ -49,26 +51,22 @@ figures = (
 
 def measure(comparison: Comparison) -> Iterator[Score]:
     """Shares of the original that the release keeps."""
-    counts = comparison.item_counts
+    typed, released = comparison.items_before, comparison.items_after.filter(pl.col("n") > 0)
+    n_released = int(released["n"].sum())
     record, rows = comparison.release.record, None
     if record is not None and record.rows is not None:
         rows = comparison.original.join(comparison.rows, on="row", how="semi")
-    kept: int | None = counts["items_kept"]
-    if comparison.has_concepts:
-        kept = None if rows is None else comparison.items_before.join(rows, on="item", how="semi").height
+    there = rows if comparison.has_concepts else released
+    kept = None if there is None else typed.join(there, on="item", how="semi").height
     if not comparison.about_subjects:
-        yield Score("rows", _percent(counts["rows_after"], counts["rows_before"]), "%")
+        yield Score("rows", percent(n_released, comparison.rows_before), "%")
     if kept is not None:
-        yield Score("queries", _percent(kept, counts["items_before"]), "%")
-    yield Score("rows.count", counts["rows_after"], "rows")
+        yield Score("queries", percent(kept, typed.height), "%")
+    yield Score("rows.count", n_released, "rows")
     if kept is not None:
         yield Score("queries.count", kept, "queries")
     if rows is None:
         return
     for key, columns in (("events", ["subject", "item", "time"]), ("users", ["subject"])):
         whole, part = (f.select(columns).drop_nulls("subject").unique().height for f in (comparison.original, rows))
-        yield Score(key, _percent(part, whole), "%")
-
-
-def _percent(part: int, whole: int) -> float | None:
-    return 100 * part / whole if whole else None
+        yield Score(key, percent(part, whole), "%")
