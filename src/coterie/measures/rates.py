@@ -30,7 +30,7 @@ therefore the same draws, and the interval of their ratio is a paired one: whom 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -89,6 +89,8 @@ class Shares:
         return cls.of(both.with_columns(n=pl.lit(1)))
 
 
+Titled = Mapping[str, Any]
+"""The parts of a figure."""
 OF_RELEASED = ("of what was released", "released.{}")
 CONTROL = ("control", "released.{}.control")
 CHANCE = ("chance", "released.{}.control")
@@ -114,11 +116,11 @@ class Rate:
     shape: str = ""
     names: str = ""
 
-    def figure(self, order: int, *, expected: bool = False) -> Figure:
+    @property
+    def shown(self) -> Mapping[str, Titled]:
         """How a report shows it: in the release, with the original before it."""
         beside = tuple((word, key.format(self.name)) for word, key in self.beside)
-        figure = figures_in("attacks", order, expected=expected)
-        return figure(f"after.{self.name}", self.title, self.reading, beside=beside)
+        return {f"after.{self.name}": titled(self.title, self.reading, beside=beside)}
 
     @property
     def weighed(self) -> Weighed:
@@ -143,19 +145,23 @@ class Rate:
             yield Score(f"{key}.risk{end}", None if number is None else 100 * number, self.unit)
 
 
-def figures_in(section: Section, order: int, **common: Any) -> Callable[..., Figure]:
-    """What makes figures that stand together in a section, each of a key, a title and how to read it.
+def titled(title: str, reading: str = "", **own: Any) -> Titled:
+    """A figure of a table: its title, how to read it, and what else it has of its own."""
+    return {"title": title, "reading": reading, **own}
 
-    What the original has is, unless it is said, the same score before: that of `after.x` is `before.x`. `common` is
-    what else all of them have; in its `before`, {} is the key.
+
+def figures_in(section: Section, order: int, shown: Mapping[str, Titled], **common: Any) -> tuple[Figure, ...]:
+    """Figures that stand together in a section, from a table of keys; `common` is what else all of them have.
+
+    What the original has is, unless it is said, the same score before: that of `after.x` is `before.x`. In `before`, {}
+    is the key.
     """
-
-    def figure(key: str, title: str, reading: str = "", **own: Any) -> Figure:
-        parts: dict[str, Any] = {"before": "before.{}" if key.startswith("after.") else "", **common, **own}
+    figures = []
+    for key, own in shown.items():
+        parts = {"before": "before.{}" if key.startswith("after.") else "", **common, **own}
         parts["before"] = parts["before"].format(key.removeprefix("after."))
-        return Figure(section=section, order=order, key=key, title=title, reading=reading, **parts)
-
-    return figure
+        figures.append(Figure(section=section, order=order, key=key, **parts))
+    return tuple(figures)
 
 
 def sentences(risk: Risk, *texts: str, options: str = "--record DIR") -> tuple[Finding, ...]:

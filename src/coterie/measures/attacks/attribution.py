@@ -70,7 +70,7 @@ from coterie.measures.attacks._profiles import (
     weighted,
 )
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import Rate, Shares, figures_in, mean, sentences
+from coterie.measures.rates import Rate, Shares, figures_in, mean, sentences, titled
 from coterie.measures.subjects import keyed
 from coterie.text.language import language_in
 
@@ -96,35 +96,29 @@ GIVEN = {
     )
     for also, days in zip(ADVERSARIES, ("", ", on which days they were typed"), strict=True)
 }
-_figure = figures_in("attacks", 40)
-figures = (
-    _figure(
-        "after.one_query",
+SHOWN = {
+    "after.one_query": titled(
         "A further query attributed, knowing one",
         "Users of whom somebody who knows one query names a further one in the profile of their group, and is right. "
         "In brackets the 95% interval. One in k does not bound it.",
         beside=(("chance", "after.one_query.chance"),),
     ),
-    _figure(
-        "after.five_queries",
+    "after.five_queries": titled(
         "A further query attributed, knowing five",
         "The same for somebody who knows five.",
         beside=(("chance", "after.five_queries.chance"), ("control", "absent")),
     ),
-    _figure(
-        "after.half",
+    "after.half": titled(
         "A further query attributed, knowing half",
         "The same for somebody who knows half of their queries.",
         beside=(("chance", "after.half.chance"),),
     ),
-    _figure(
-        "after.five_queries.novel",
+    "after.five_queries.novel": titled(
         "One that has nothing in common with the five",
         "The same for guesses that share no word with what is known.",
         beside=(("control", "absent.novel"),),
     ),
-    _figure(
-        "excess",
+    "excess": titled(
         "Attribution excess",
         "What it costs a person to be in the log: how much more often such a guess is right, with five known queries "
         "and the group told, than on the same profile made without the person. Compare it with the line below.",
@@ -135,12 +129,12 @@ figures = (
             reading="A smaller attribution excess is safer: it is what a person's own rows add to a guess.",
         ),
     ),
-    _figure(
-        "excess.random",
+    "excess.random": titled(
         "Attribution excess of a random guess",
         "The same for a guess at random among the strings of the profile.",
     ),
-)
+}
+figures = figures_in("attacks", 40, SHOWN)
 weighed = tuple(rate.weighed for rate in GIVEN.values())
 _EXCESS, *_OTHERS = sentences(
     "inference",

@@ -49,7 +49,7 @@ from coterie.measures.attacks._profiles import (
     profiles_of,
 )
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import Rate, Shares, Z, figures_in, sentences
+from coterie.measures.rates import Rate, Shares, Z, figures_in, sentences, titled
 
 needs = frozenset({"record", "text", "second"})
 ATTACKED = 1_000
@@ -60,27 +60,24 @@ SINGLE = Rate(
     risk="linkability",
     attacker="somebody who has the second release as well finds one person alone in both groups",
 )
-_figure = figures_in("attacks", 60)
-figures = (
-    _figure(
-        "released.single",
+SHOWN = {
+    "released.single": titled(
         "Two releases: groups that meet in one person",
         "Users whose group in this release and whose group in the second one have nobody else in common.",
     ),
-    _figure(
-        "both.theirs",
+    "both.theirs": titled(
         "Two releases: strings in both that are the person's",
         "Of the rare strings that stand in both profiles which somebody who knows five queries finds, those that the "
         "person typed.",
         before="before.theirs",
         beside=(("control", "one.theirs"),),
     ),
-    _figure(
-        "excess",
+    "excess": titled(
         "Two releases: more than one alone gives away",
         "How much higher that share is than with one release alone.",
     ),
-)
+}
+figures = figures_in("attacks", 60, SHOWN)
 weighed = (SINGLE.weighed,)
 findings = sentences(
     "linkability",

@@ -23,25 +23,23 @@ import polars as pl
 from coterie.core.scores import Score
 from coterie.measures.attacks._profiles import Profiles, having, parts_of, profiles_of
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import figures_in, sentences
+from coterie.measures.rates import figures_in, sentences, titled
 
 needs = frozenset({"record", "text"})
-_figure = figures_in("attacks", 50)
-figures = (
-    _figure(
-        "largest.median",
+SHOWN = {
+    "largest.median": titled(
         "Largest contributor of a profile, median",
         "The share of a profile that comes from one member of its group. Lower is safer; one in k is the least.",
         before="before.largest.median",
     ),
-    _figure("largest.max", "Largest contributor of a profile, at most"),
-    _figure(
-        "alone",
+    "largest.max": titled("Largest contributor of a profile, at most"),
+    "alone": titled(
         "Rows of profiles that only one member typed",
         "No other member of the group is behind such a row, so whoever can tell whose it is learns it.",
         before="before.alone",
     ),
-)
+}
+figures = figures_in("attacks", 50, SHOWN)
 findings = sentences(
     "inference",
     "{alone} of the rows of profiles were typed by only one member of the group each; the largest contributor stands "

@@ -42,7 +42,7 @@ from coterie.core.scores import Score
 from coterie.engines.local import Local
 from coterie.errors import CoterieError, NotApplicableError
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import figures_in, mean, sentences
+from coterie.measures.rates import figures_in, mean, sentences, titled
 from coterie.measures.subjects import drawn, keyed
 
 needs = frozenset({"text"})
@@ -51,23 +51,21 @@ USERS = 300
 TARGETS = 20
 _KNOWN = 5
 _AWAY = "\0planted"  # no id of a log holds this character, so no account of a person is taken over
-_figure = figures_in("attacks", 80)
-figures = (
-    _figure(
-        "isolated",
+SHOWN = {
+    "isolated": titled(
         "Isolated by k - 1 planted accounts",
         "Targets who share a profile with nobody but accounts of an adversary who knows five of their queries.",
         before="before.isolated",
     ),
-    _figure(
-        "detected",
+    "detected": titled(
         "Queries of one person detected by k - 1 planted accounts",
         "Strings that one user alone typed, and that appear once the adversary types them too.",
         before="before.detected",
         beside=(("control", "false_alarms"),),
     ),
-    _figure("false_alarms", "Strings that nobody typed, and that appear"),
-)
+    "false_alarms": titled("Strings that nobody typed, and that appear"),
+}
+figures = figures_in("attacks", 80, SHOWN)
 findings = sentences(
     "singling out",
     "Somebody who plants k - 1 accounts around a person of whom they know five queries is alone with that person in "

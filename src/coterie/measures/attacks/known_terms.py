@@ -31,7 +31,7 @@ from coterie.core.shapes import sum_in_order
 from coterie.errors import NotApplicableError
 from coterie.measures.attacks import bound
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import CHANCE, Rate, Shares, figures_in, mean, sentences
+from coterie.measures.rates import CHANCE, Rate, Shares, figures_in, mean, sentences, titled
 from coterie.measures.subjects import DOC, TERM, WEIGHT, DocumentVectors, concepts_of, keyed, vectors_of
 
 needs = frozenset({"record"})
@@ -54,23 +54,21 @@ TEN = _rate(
     bound="bound",
     shape="TERMS",
 )
-_figure = figures_in("attacks", 15)
-figures = (
-    THREE.figure(15),
-    TEN.figure(15),
-    _figure(
-        "telling.three_terms",
+SHOWN = {
+    **THREE.shown,
+    **TEN.shown,
+    "telling.three_terms": titled(
         "A further, telling term guessed",
         "The same adversary takes the vector that fits best and guesses the term which is most usual in it compared "
         "with all others: documents that really have it. No promise bounds this.",
         beside=(("chance", "telling.three_terms.chance"),),
     ),
-    _figure(
-        "telling.three_terms.chance",
+    "telling.three_terms.chance": titled(
         "The same without knowing any term",
         "How many documents have the guessed term, on average.",
     ),
-)
+}
+figures = figures_in("attacks", 15, SHOWN)
 weighed = (TEN.weighed,)
 findings = sentences(
     "inference",

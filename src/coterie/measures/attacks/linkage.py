@@ -32,7 +32,7 @@ from coterie.core.scores import Figure, Score
 from coterie.measures.attacks import bound
 from coterie.measures.attacks._profiles import Clues, starts
 from coterie.measures.comparison import Comparison, everybody
-from coterie.measures.rates import CONTROL, Rate, Shares, figures_in, sentences
+from coterie.measures.rates import CONTROL, Rate, Shares, figures_in, sentences, titled
 from coterie.measures.subjects import drawn, keyed
 from coterie.text.language import ENGLISH, Language, language, language_in
 
@@ -62,14 +62,15 @@ RATES = (
     ),
 )
 KNOWLEDGE: Mapping[str, int | None] = {"one_query": 1, "two_queries": 2, "five_queries": 5, "half": None}
-figures = (
-    *(rate.figure(10, expected=True) for rate in RATES),
-    figures_in("attacks", 10, expected=True)(
-        "bound",
+SHOWN = {key: shown for rate in RATES for key, shown in rate.shown.items()} | {
+    "bound": titled(
         "Promised: found at most",
         "One in k, where the release promises that k users share each profile: even somebody who knows everything "
         "about a person can only guess among the k.",
     ),
+}
+figures = (
+    *figures_in("attacks", 10, SHOWN, expected=True),
     Figure(
         section="notes",
         key="after.names",

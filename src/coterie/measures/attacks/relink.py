@@ -42,7 +42,7 @@ from coterie.errors import NotApplicableError
 from coterie.measures import learning
 from coterie.measures.comparison import Comparison
 from coterie.measures.learning import Terms, Vectors
-from coterie.measures.rates import CHANCE, OF_RELEASED, Rate, Shares, mean, sentences
+from coterie.measures.rates import CHANCE, OF_RELEASED, Rate, Shares, figures_in, mean, sentences
 from coterie.measures.subjects import NOUNS, PERSON, keyed, units_of
 from coterie.text.hosts import host_of
 from coterie.text.language import Language, language_in
@@ -72,7 +72,7 @@ _HIT = Rate(
     "something new in it",
     control="a pick at random",
 )
-figures = (_HIT.figure(70),)
+figures = figures_in("attacks", 70, _HIT.shown)
 weighed = (_HIT.weighed,)
 findings = sentences(
     "linkability",

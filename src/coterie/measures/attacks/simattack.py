@@ -38,7 +38,7 @@ from coterie.core.log import in_time
 from coterie.core.scores import Score
 from coterie.measures.attacks import bound
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import Rate, Shares, figures_in
+from coterie.measures.rates import Rate, Shares, figures_in, titled
 from coterie.measures.subjects import drawn, keyed
 from coterie.text.language import language_in
 
@@ -64,22 +64,20 @@ RATES = {
         control="what another user searched",
     ),
 }
-_figure = figures_in("attacks", 20, expected=True)
-figures = (
-    _figure(
-        "after.profiles.precision",
+SHOWN = {
+    "after.profiles.precision": titled(
         "SimAttack on profiles: guesses that are right",
         "Somebody who knows the earlier searches of the most active users guesses to whom the later ones under one "
         "name belong. For releases with names.",
     ),
-    RATES["profiles"].figure(20, expected=True),
-    _figure(
-        "after.queries.precision",
+    **RATES["profiles"].shown,
+    "after.queries.precision": titled(
         "SimAttack on queries: guesses that are right",
         "The same adversary guesses for each later query who typed it. For releases without names.",
     ),
-    RATES["queries"].figure(20, expected=True),
-)
+    **RATES["queries"].shown,
+}
+figures = figures_in("attacks", 20, SHOWN, expected=True)
 weighed = tuple(rate.weighed for rate in RATES.values())
 ALPHA = 0.6
 USERS = 200

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from coterie.core.scores import Score
 from coterie.core.shapes import VISITS
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import CHANCE, OF_RELEASED, Rate, Shares, figures_in, mean, sentences
+from coterie.measures.rates import CHANCE, OF_RELEASED, Rate, Shares, figures_in, mean, sentences, titled
 from coterie.measures.subjects import drawn, first_drawn
 from coterie.text.agents import parse_agents
 
@@ -50,17 +50,16 @@ GUESSED = Rate(
     shape="VISITS",
     names="after.names",
 )
-_figure = figures_in("attacks", 35)
-figures = (
-    _figure(
-        "after.singled_out",
+SHOWN = {
+    "after.singled_out": titled(
         "Singled out by two pages and the day",
         "Visitors for whom somebody who knows two of their pages and the day finds one name that fits, and it is "
         "theirs. In brackets the 95% interval. Lower is safer.",
     ),
-    GUESSED.figure(35),
-    _figure("after.pages", "Further pages then read", "Other pages of such a visitor that stand under the name, mean."),
-)
+    **GUESSED.shown,
+    "after.pages": titled("Further pages then read", "Other pages of such a visitor that stand under the name, mean."),
+}
+figures = figures_in("attacks", 35, SHOWN)
 weighed = (GUESSED.weighed,)
 findings = sentences(
     "singling out",

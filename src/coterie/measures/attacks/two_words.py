@@ -30,7 +30,7 @@ from coterie.core.scores import Score
 from coterie.core.shapes import QUERIES
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import Rate, Shares, figures_in, mean, sentences, share_of
+from coterie.measures.rates import Rate, Shares, figures_in, mean, sentences, share_of, titled
 from coterie.measures.subjects import drawn, first_drawn, people_behind, rarer_first
 from coterie.text.language import Language, language_in
 
@@ -49,14 +49,14 @@ FOUND = Rate(
     control="a guess among all people of the log",
     shape="QUERIES",
 )
-figures = (
-    FOUND.figure(33),
-    figures_in("attacks", 33)(
-        "after.outsiders",
+SHOWN = {
+    **FOUND.shown,
+    "after.outsiders": titled(
         "Found by two words, though not in the log",
         "The same for people who are not in the log: how often the attacker is wrong.",
     ),
-)
+}
+figures = figures_in("attacks", 33, SHOWN)
 weighed = (FOUND.weighed,)
 findings = sentences(
     "singling out",

@@ -46,7 +46,7 @@ import polars as pl
 from coterie.core.scores import Score
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison, everybody
-from coterie.measures.rates import OF_RELEASED, Rate, Shares, figures_in, mean, sentences, share_of
+from coterie.measures.rates import OF_RELEASED, Rate, Shares, figures_in, mean, sentences, share_of, titled
 from coterie.measures.subjects import drawn, keyed, rarer_first, units_of
 
 needs = frozenset({"record", "text"})
@@ -75,31 +75,30 @@ DAY = Rate(
 TWO = Rate(
     "two_queries", "Found by two searches", "The same for two different searches, one after the other.", unit=_UNIT
 )
-_figure = figures_in("attacks", 30, expected=True)
-figures = (
-    _figure(
-        "after.unique",
+RARE = {
+    "after.unique": titled(
         "A rare query under one name only",
         "Users whom somebody finds for certain who saw them type their rarest released query. Where no row has a name, "
         "nobody is found.",
         beside=(("chance", "after.unique.chance"),),
     ),
-    _figure(
-        "after.share",
+    "after.share": titled(
         "What a witness of that query reads besides",
         "Share of a user's other queries that stand under the name which has the query, mean over users.",
         beside=(("chance", "after.share.chance"),),
     ),
-    ONE.figure(31),
-    OWN.figure(31),
-    figures_in("attacks", 31)(
-        "after.one_query.outsiders",
+}
+SHOWN = {
+    **ONE.shown,
+    **OWN.shown,
+    "after.one_query.outsiders": titled(
         "Found by one search, though not in the log",
         "The same for people who are not in the log: how often a witness is wrong.",
     ),
-    DAY.figure(31),
-    TWO.figure(31),
-)
+    **DAY.shown,
+    **TWO.shown,
+}
+figures = (*figures_in("attacks", 30, RARE, expected=True), *figures_in("attacks", 31, SHOWN))
 weighed = (ONE.weighed, OWN.weighed)
 findings = sentences(
     "singling out",

@@ -22,24 +22,22 @@ import polars as pl
 from coterie.core.scores import Score
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import figures_in
+from coterie.measures.rates import figures_in, titled
 from coterie.measures.subjects import Meaning, levels_of, profile_names
 
 needs = frozenset({"record", "taxonomy"})
-_figure = figures_in("privacy", 30)
-figures = (
-    _figure(
-        "right",
+SHOWN = {
+    "right": titled(
         "Main interest guessed from the profile",
         "Users whose main interest somebody guesses who knows which profile is theirs, mean over levels of the "
         "taxonomy. It rises with what profiles are good for: the price of groups of like users. Lower is safer.",
     ),
-    _figure(
-        "majority",
+    "majority": titled(
         "Main interest guessed without it",
         "The same by somebody who knows only which main interest is the most frequent.",
     ),
-)
+}
+figures = figures_in("privacy", 30, SHOWN)
 
 
 def measure(comparison: Comparison) -> Iterator[Score]:

@@ -24,21 +24,20 @@ from coterie.core.scores import Score
 from coterie.core.shapes import QUERIES
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import figures_in
+from coterie.measures.rates import figures_in, titled
 from coterie.taxonomies import Taxonomy
 from coterie.text.words import words
 
 needs: frozenset[str] = frozenset()
-_figure = figures_in("utility", 40)
-figures = (
-    _figure(
-        "ncp",
+SHOWN = {
+    "ncp": titled(
         "Certainty penalty (NCP)",
         "How much of the words of the log the release leaves out or makes less specific, from 0 (nothing) to 1 "
         "(all). Lower is more useful.",
         before="0 of 1",
     ),
-)
+}
+figures = figures_in("utility", 40, SHOWN)
 RELEASED, SUPPRESSED = 0.0, 1.0
 """What a word costs that is released as it is, and one that is not released."""
 

@@ -29,21 +29,20 @@ from coterie.core.shapes import QUERIES
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
 from coterie.measures.learning import Terms, Vectors
-from coterie.measures.rates import FIRST, figures_in, of_trials, reciprocal_rank
+from coterie.measures.rates import FIRST, figures_in, of_trials, reciprocal_rank, titled
 from coterie.measures.subjects import drawn, first_drawn
 from coterie.text.hosts import host_of
 from coterie.text.language import Language, language_in
 
 needs = frozenset({"later"})
-_figure = figures_in("utility", 95, before="before.{}")
-figures = (
-    _figure(
-        "mrr",
+SHOWN = {
+    "mrr": titled(
         "Clicked hosts of other people foretold",
         "Hosts are ranked by the clicks of the released queries that are nearest to what somebody searches "
         "for who is not in the log: 100% means that the clicked one always stands first (MRR@10).",
     ),
-)
+}
+figures = figures_in("utility", 95, SHOWN, before="before.{}")
 NEAR = 15
 QUERIES_EACH = 20
 MOST_PEOPLE = 500

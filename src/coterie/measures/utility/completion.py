@@ -36,30 +36,27 @@ from coterie.core.scores import Score
 from coterie.core.shapes import QUERIES
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import FIRST, figures_in, of_trials, reciprocal_rank
+from coterie.measures.rates import FIRST, figures_in, of_trials, reciprocal_rank, titled
 from coterie.measures.subjects import drawn, first_drawn
 
 needs = frozenset({"later"})
-_figure = figures_in("utility", 94, before="before.{}")
-figures = (
-    _figure(
-        "with_profile",
+SHOWN = {
+    "with_profile": titled(
         "Later queries completed, with the profile",
         "Three letters of a later query are typed, and released strings are suggested, those of the person's "
         "profile before others: 100% means that the query always stands first (MRR@10).",
     ),
-    _figure(
-        "without_profile",
+    "without_profile": titled(
         "Later queries completed, for anybody",
         "The same for somebody of whom nothing is known: the most frequent strings are suggested first.",
     ),
-    _figure(
-        "others",
+    "others": titled(
         "Later queries of other people completed",
         "Half of the letters of what people search for who are not in the log are typed, and released strings "
         "are suggested, the most frequent ones first (MRR@10).",
     ),
-)
+}
+figures = figures_in("utility", 94, SHOWN, before="before.{}")
 LETTERS = 3
 QUERIES_EACH = 6
 MOST_USERS = 2_000

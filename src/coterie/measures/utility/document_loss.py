@@ -22,21 +22,20 @@ import polars as pl
 from coterie import taxonomies
 from coterie.core.scores import Score
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import figures_in
+from coterie.measures.rates import figures_in, titled
 from coterie.measures.subjects import DOC, vectors_of, whole_groups
 
 needs = frozenset({"record"})
 DOCUMENTS = 1_000
-_figure = figures_in("utility", 47)
-figures = (
-    _figure(
-        "loss",
+SHOWN = {
+    "loss": titled(
         "Information loss of the groups (L)",
         "Squared distances of documents to what their group has in common, in percent of these and those of "
         "the groups to what all documents have in common. Lower is more useful.",
         before="0.0%",
     ),
-)
+}
+figures = figures_in("utility", 47, SHOWN)
 
 
 def measure(comparison: Comparison) -> Iterator[Score]:

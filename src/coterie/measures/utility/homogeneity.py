@@ -25,27 +25,25 @@ from coterie.core.scores import Score
 from coterie.core.shapes import QUERIES
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import figures_in
+from coterie.measures.rates import figures_in, titled
 from coterie.measures.subjects import Users, users_of
 from coterie.text.words import digest_of
 
 needs = frozenset({"record", "text"})
 effort = 4
-_figure = figures_in("utility", 60)
-figures = (
-    _figure(
-        "mean_distance",
+SHOWN = {
+    "mean_distance": titled(
         "Distance of users to their profile",
         "How far users are from the common profile they got, from 0 (the same) to 1; mean over users.",
         before="0",
     ),
-    _figure(
-        "sse.ratio",
+    "sse.ratio": titled(
         "Spread within groups",
         "Squared distances of users to their common profile, compared with random groups of the same sizes. "
         "Below 1 the groups are of similar users; near 1 grouping at random would have done as well.",
     ),
-)
+}
+figures = figures_in("utility", 60, SHOWN)
 MOST_USERS = 2_000
 
 

@@ -41,39 +41,35 @@ from coterie.core import randomness
 from coterie.core.scores import Score
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import SAMPLES, Values, figures_in, scored, weights
+from coterie.measures.rates import SAMPLES, Values, figures_in, scored, titled, weights
 from coterie.measures.subjects import Meaning, drawn, levels_of, overlaps, profile_names
 
 needs = frozenset({"record", "later", "taxonomy"})
-_figure = figures_in("utility", 90)
-figures = (
-    _figure(
-        "above_everybody",
+SHOWN = {
+    "above_everybody": titled(
         "Later searches foretold",
         "How well their profile tells what users searched for afterwards, which no method saw: 0% is a profile "
         "drawn from what everybody searches for, 100% their own unprotected one. In brackets the 95% interval over "
         "users. Compare with random groups.",
         before="100%",
     ),
-    _figure(
-        "above_everybody.ratio",
+    "above_everybody.ratio": titled(
         "Later searches foretold, against random groups",
         "How many times as much the release keeps as random groups of the same k do, with the 95% interval "
         "over the same users; no number where random groups keep nothing.",
     ),
-    _figure(
-        "above_everybody.new",
+    "above_everybody.new": titled(
         "Later searches foretold, never typed before",
         "The same for later queries alone that the user had not typed before.",
         before="100%",
     ),
-    _figure(
-        "retained",
+    "retained": titled(
         "Later searches foretold, better than by a stranger",
         "The same on another scale: 0% is the profile of a stranger, which tells less than one drawn from everybody.",
         before="100%",
     ),
-)
+}
+figures = figures_in("utility", 90, SHOWN)
 LEAST_LATER = 10
 MOST_USERS = 2_000
 STRANGERS = 20

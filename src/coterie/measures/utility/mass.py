@@ -14,24 +14,22 @@ from collections.abc import Iterator
 
 from coterie.core.scores import Score
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import figures_in, percent
+from coterie.measures.rates import figures_in, percent, titled
 
 needs = frozenset({"text"})
-_figure = figures_in("utility", 12)
-figures = (
-    _figure(
-        "rows",
+SHOWN = {
+    "rows": titled(
         "Rows whose query is named",
         "Share of the original's lines, whether they are released or not.",
         before="100.0%",
     ),
-    _figure(
-        "missing",
+    "missing": titled(
         "Missing mass",
         "Pairs of a user and a query, each once, whose query the release does not name.",
         before="0.0%",
     ),
-)
+}
+figures = figures_in("utility", 12, SHOWN)
 
 
 def measure(comparison: Comparison) -> Iterator[Score]:

@@ -17,11 +17,27 @@ import polars as pl
 
 from coterie.core.scores import Figure, Glance, Score
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import figures_in, percent
+from coterie.measures.rates import figures_in, percent, titled
 
 needs: frozenset[str] = frozenset()
-_figure = figures_in("utility", 10, expected=True, before="100.0%")
-_of_rows = figures_in("utility", 10, expected=True, before="100.0%", needs=frozenset({"rows"}))
+_ROWS = frozenset({"rows"})
+SHOWN = {
+    "rows.count": titled("Number of rows", "Lines of the log.", before="rows"),
+    "rows": titled(
+        "Rows kept",
+        "Share of the original's lines. Profiles that users share have no such number: they are repeated.",
+        over_k=10,
+    ),
+    "events": titled("Searches kept", "Share of distinct searches: one user, one query, one time.", needs=_ROWS),
+    "queries.count": titled("Number of distinct queries", "Different texts.", before="queries"),
+    "queries": titled(
+        "Distinct queries kept",
+        "Usually small: most queries are typed by one person only.",
+        glance=Glance(axis="distinct queries kept", reading="More distinct queries are more useful."),
+        over_k=20,
+    ),
+    "users": titled("Users with something kept", "Share of users of whom at least one row is left.", needs=_ROWS),
+}
 figures = (
     Figure(
         section="verdict",
@@ -29,23 +45,7 @@ figures = (
         title="Number of rows",
         if_zero="Nothing was released, so there is nothing to find in it and nothing to use.",
     ),
-    _figure("rows.count", "Number of rows", "Lines of the log.", before="rows"),
-    _figure(
-        "rows",
-        "Rows kept",
-        "Share of the original's lines. Profiles that users share have no such number: they are repeated.",
-        over_k=10,
-    ),
-    _of_rows("events", "Searches kept", "Share of distinct searches: one user, one query, one time."),
-    _figure("queries.count", "Number of distinct queries", "Different texts.", before="queries"),
-    _figure(
-        "queries",
-        "Distinct queries kept",
-        "Usually small: most queries are typed by one person only.",
-        glance=Glance(axis="distinct queries kept", reading="More distinct queries are more useful."),
-        over_k=20,
-    ),
-    _of_rows("users", "Users with something kept", "Share of users of whom at least one row is left."),
+    *figures_in("utility", 10, SHOWN, expected=True, before="100.0%"),
 )
 
 

@@ -27,27 +27,25 @@ from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
 from coterie.measures.inputs import topics_of
 from coterie.measures.learning import Classifier, learn
-from coterie.measures.rates import figures_in
+from coterie.measures.rates import figures_in, titled
 from coterie.measures.subjects import DOC, TERM, WEIGHT, DocumentVectors, concepts_of, keyed, vectors_of
 
 needs = frozenset({"record", "topics", "public"})
-_figure = figures_in("utility", 45)
-figures = (
-    _figure(
-        "accuracy",
+SHOWN = {
+    "accuracy": titled(
         "Topics recognized",
         "Released documents whose topic a classifier recognizes that learnt from other documents, which are "
         "public. Higher is more useful.",
         before="before.accuracy",
         over_k=60,
     ),
-    _figure(
-        "trained_on_release",
+    "trained_on_release": titled(
         "Topics recognized, trained on the release",
         "The same for a classifier that learnt from the released vectors of other groups.",
     ),
-    _figure("chance", "Topics recognized without looking", "The share of the most frequent topic."),
-)
+    "chance": titled("Topics recognized without looking", "The share of the most frequent topic."),
+}
+figures = figures_in("utility", 45, SHOWN)
 
 
 def measure(comparison: Comparison) -> Iterator[Score]:

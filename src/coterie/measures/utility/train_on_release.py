@@ -38,7 +38,7 @@ from coterie.core.scores import Score
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
 from coterie.measures.learning import Vectors
-from coterie.measures.rates import Values, figures_in, of_trials
+from coterie.measures.rates import Values, figures_in, of_trials, titled
 from coterie.measures.subjects import drawn, keyed, profile_names
 from coterie.text.language import Language, language_in
 
@@ -46,20 +46,18 @@ if TYPE_CHECKING:
     from coterie.kernels.lsa import Sparse
 
 needs = frozenset({"record", "later"})
-_figure = figures_in("utility", 92, before="before.{}")
-figures = (
-    _figure(
-        "model",
+SHOWN = {
+    "model": titled(
         "New words foretold by a model trained on it",
         "A model of words learns from the release and is tried on people who are not in it: how well it ranks "
         "the words that they use later for the first time (nDCG@100). Compare with a model trained on the original.",
     ),
-    _figure(
-        "with_popularity",
+    "with_popularity": titled(
         "New words foretold by a model and popularity",
         "The same, where the model also knows how many profiles have a word.",
     ),
-)
+}
+figures = figures_in("utility", 92, SHOWN, before="before.{}")
 PARTS = 3
 DIRECTIONS = 24
 FIRST = 100

@@ -29,7 +29,7 @@ from coterie.core.scores import Score
 from coterie.core.shapes import VISITS, Shape
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import figures_in
+from coterie.measures.rates import figures_in, titled
 from coterie.steps.sessions import session_minutes
 from coterie.text.agents import OTHER, parse_browsers
 from coterie.text.hosts import host_of
@@ -46,22 +46,19 @@ _TITLES = {
     "landing": ("Error of the landing pages", "The same for first pages of sessions."),
     "lengths": ("Error of the lengths of sessions", "The same for sessions by the number of their requests."),
 }
-_figure = figures_in("utility", 35)
-figures = (
-    *(_figure(f"{name}.error", title, reading, before="0.0%") for name, (title, reading) in _TITLES.items()),
-    _figure(
-        "paths.kept",
+SHOWN = {f"{name}.error": titled(*words, before="0.0%") for name, words in _TITLES.items()} | {
+    "paths.kept": titled(
         "Two-page paths kept",
         "Pairs of pages that follow each other within a session: how many of all are still there.",
         before="100.0%",
     ),
-    _figure(
-        "pages.top",
+    "pages.top": titled(
         "Top pages that stayed on top",
         "How many of the most frequent pages are still among the most frequent.",
         before="all",
     ),
-)
+}
+figures = figures_in("utility", 35, SHOWN)
 
 
 def measure(comparison: Comparison) -> Iterator[Score]:
