@@ -47,12 +47,17 @@ class Vectors:
             n_features=n_features,
         )
 
+    @property
+    def rows(self) -> tuple[Ints, Ints, Floats]:
+        """The matrix as kernels take it."""
+        return self.start, self.feature, self.weight
+
     @cached_property
     def columns(self) -> tuple[Ints, Ints, Floats]:
-        """The same matrix by terms, as kernels take it."""
+        """The same by terms."""
         from coterie.kernels.nearest import columns_of
 
-        return columns_of(self.start, self.feature, self.weight, self.n_features)
+        return columns_of(*self.rows, self.n_features)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

@@ -228,7 +228,6 @@ def _percent(values: Floats) -> float | None:
 # --- means over users -------------------------------------------------------------------------------
 
 
-Values = NDArray[np.float64]
 SAMPLES = 1_000
 _ENDS = (0.025, 0.975)
 FIRST = 10
@@ -236,7 +235,7 @@ FIRST = 10
 _HARMONIC = np.concatenate([[0.0], np.cumsum(1 / np.arange(1, FIRST + 1))])
 
 
-def weights(seed: int, users: int) -> Values:
+def weights(seed: int, users: int) -> Floats:
     """How often each user counts: once in the first line, as often as they are drawn in each of the others."""
     key = int(randomness.keys(seed, "bootstrap", pl.Series(["users"]))[0])
     stream = np.random.Generator(np.random.Philox(key))
@@ -244,7 +243,7 @@ def weights(seed: int, users: int) -> Values:
     return np.stack([np.ones(users), *drawn]) if users else np.zeros((SAMPLES + 1, 0))
 
 
-def means(seed: int, values: Values) -> Values:
+def means(seed: int, values: Floats) -> Floats:
     """The mean of one value per user, and what it is in each sample; no numbers where there is nobody."""
     if not values.size:
         return np.full(SAMPLES + 1, np.nan)
@@ -252,7 +251,7 @@ def means(seed: int, values: Values) -> Values:
     return np.asarray(np.einsum("su,u->s", weights(seed, values.size), values) / values.size)
 
 
-def scored(key: str, values: Values, unit: str) -> Iterator[Score]:
+def scored(key: str, values: Floats, unit: str) -> Iterator[Score]:
     """A number and the ends of its interval, given what it is and what it is in each sample.
 
     Numbers of the original (`before.`) are the same for all releases, so that there is no ratio of them.

@@ -26,6 +26,7 @@ Documents: their vectors of terms, under their original names.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -43,6 +44,7 @@ from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison, columns_of
 from coterie.steps.sessions import Sessions, session_minutes
 from coterie.taxonomies import Taxonomy
+from coterie.text.hosts import host_of
 
 if TYPE_CHECKING:
     from coterie.models.events import Scales
@@ -98,9 +100,20 @@ class Users:
         return randomness.keys(self.seed, purpose, subjects)
 
     @property
+    def profiles(self) -> pl.DataFrame:
+        """group and the columns of an event: each released profile once."""
+        first = self.members.filter(pl.col("user") == pl.col("user").min().over("group"))
+        return self.after.join(first, on="user").drop("user")
+
+    @property
     def unit(self) -> str:
         """The unit of the number of users: says when they are a sample."""
         return "users" if self.members.height == self.total else f"of {self.total} users"
+
+
+def numbered(rows: pl.DataFrame, owner: str, first: int, columns: Sequence[str]) -> pl.DataFrame:
+    """Sorted rows with the place of their owner as user, so that owners of all kinds have different names."""
+    return rows.select((pl.col(owner).rle_id().cast(pl.Int64) + first).alias("user"), *columns)
 
 
 def users_of(comparison: Comparison, most: int) -> Users:
@@ -280,6 +293,13 @@ def people_behind(comparison: Comparison) -> pl.DataFrame:
     return _released(comparison, shape).select("person", "item").drop_nulls().unique()
 
 
+def with_hosts(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows with the `host` of their page, without those that have none."""
+    pages = rows.select("page").unique()
+    hosts = pages.with_columns(host=pl.Series([host_of(page) for page in pages["page"].to_list()], dtype=pl.String))
+    return rows.join(hosts.filter(pl.col("host") != ""), on="page", maintain_order="left")
+
+
 # --- what users search for ------------------------------------------------------------------------
 
 
@@ -400,11 +420,16 @@ def concepts_of(terms: pl.Series, named: bool) -> pl.DataFrame:
         level = terms.alias(TERM).to_frame().join(concepts, on=TERM)
     else:
         found = tree.classify(terms, unit="query", categories=1, stop_words=False).terms
-        level = pl.DataFrame([terms.gather(found["query"]).alias(TERM), found["concept"].cast(pl.Int64)])
-    levels = []
-    while level.height:
-        levels.append(level)
-        above = pl.Series("concept", tree.parent[level["concept"].to_numpy()].astype(np.int64))
-        level = level.with_columns(above).filter(pl.col("concept") >= 0)
-    schema = {TERM: pl.String, "concept": pl.Int64}
-    return pl.concat([pl.DataFrame(schema=schema), *(level.cast(schema) for level in levels)])  # type: ignore[arg-type]
+        level = pl.DataFrame([terms.gather(found["query"]).alias(TERM), found["concept"]])
+    return with_all_above(level, tree, "concept")
+
+
+def with_all_above(rows: pl.DataFrame, tree: Taxonomy, column: str) -> pl.DataFrame:
+    """Rows with a concept in a column, and each again for each concept above it."""
+    rows = rows.cast({column: pl.Int64})
+    levels = [rows]
+    while rows.height:
+        above = pl.Series(column, tree.parent[rows[column].to_numpy()].astype(np.int64))
+        rows = rows.with_columns(above).filter(pl.col(column) >= 0)
+        levels.append(rows)
+    return pl.concat(levels)

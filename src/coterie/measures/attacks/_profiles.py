@@ -69,6 +69,15 @@ class Profiles:
         stems = pl.DataFrame({"word": distinct, "stem": self.spoken.stems(distinct)})
         return self.words.join(stems, on="word").select("item", "stem").unique()
 
+    def strings(self, items: pl.DataFrame) -> pl.DataFrame:
+        """item, text: the different strings in a table of items."""
+        return items.select("item").unique().join(self.texts, on="item").sort("item")
+
+    def related(self, queries: pl.DataFrame, stands: pl.DataFrame, strings: pl.DataFrame) -> pl.DataFrame:
+        """item, other: known queries and the strings that stand in them (`stands`), or in which they stand."""
+        around = parts_of(self.strings(queries), strings).select(item="part", other="whole")
+        return pl.concat([stands.select(item="whole", other="part"), around])
+
     @property
     def groups(self) -> int:
         """How many groups there are."""
@@ -178,11 +187,8 @@ def draw_known(profiles: Profiles, seed: int, most: int) -> Known:
     users = users.with_columns((pl.col("drawn") // 2**32 % 2).cast(pl.Int64).alias("fold"), *amounts)
     theirs = owned.join(users.select("user", "id"), on="user").join(profiles.texts, on="item")
     place = pl.int_range(1, pl.len() + 1).over("id")
-    queries = (
-        keyed(theirs, seed, "known queries", "user", "text")
-        .sort("id", "drawn", "item")
-        .select("id", place.alias("position"), "item")
-    )
+    theirs = keyed(theirs, seed, "known queries", "user", "text").sort("id", "drawn", "item")
+    queries = theirs.select("id", place.alias("position"), "item")
     half_of = queries.join(users.select("id", most=pl.col("half")), on="id")
     return Known(
         users=users.drop("drawn"),

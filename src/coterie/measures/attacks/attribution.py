@@ -388,20 +388,16 @@ class _Relations:
         typed = profiles.typed.join(people, on="user", how="semi")
         # Strings that the members of a group typed may come into its profile when a person is left out.
         inside = typed.join(grouped, on="user", how="semi").select("item")
-        released = pl.concat([rows.select("item"), inside]).unique()
-        released = released.join(profiles.texts, on="item").sort("item")
-        wholes = typed.select("item").unique().join(profiles.texts, on="item").sort("item")
-        stands = parts_of(released, wholes)
-        queries = known.queries.select("item").unique().join(profiles.texts, on="item").sort("item")
-        within = stands.join(queries, left_on="whole", right_on="item", how="semi").select(item="whole", other="part")
-        around = parts_of(queries, released).select(item="part", other="whole")
+        released = profiles.strings(pl.concat([rows.select("item"), inside]))
+        stands = parts_of(released, profiles.strings(typed))
+        within = stands.join(known.queries, left_on="whole", right_on="item", how="semi")
         theirs = having(typed, stands)
         few = max(1.0, SPECIFIC * counted.height)
         having_it = theirs.join(counted, on="user", how="semi").group_by("item").len("users")
         many = having_it.filter(pl.col("users") > few)["item"]
         return cls(
             theirs=theirs,
-            related=pl.concat([within, around]).unique(),
+            related=profiles.related(known.queries, within, released).unique(),
             specific=released.filter(~pl.col("item").is_in(many.implode()))["item"],
         )
 
@@ -508,17 +504,8 @@ def _days_without(
 
 def _columns(table: pl.DataFrame) -> NDArray[np.float64]:
     """What the model looks at, one line for each feature."""
-    total, shared = (table[name].to_numpy() / PARTS for name in ("total", "shared"))
-    return np.stack([
-        np.ones(table.height),
-        shared,
-        shared / np.maximum(total, 1e-9),
-        table["best"].to_numpy() / PARTS,
-        (shared > 0).astype(float),
-        table["shared_rarity"].to_numpy() / PARTS,
-        table["best_rarity"].to_numpy() / PARTS,
-        table["rare"].to_numpy(),
-        table["often"].to_numpy(),
-        table["length"].to_numpy().astype(float),
-        table["day_weight"].to_numpy() / PARTS,
-    ])  # fmt: skip
+    weights = ("total", "shared", "best", "shared_rarity", "best_rarity", "day_weight")
+    total, shared, best, *rarities, day = (table[name].to_numpy() / PARTS for name in weights)
+    others = (table[name].to_numpy() for name in ("rare", "often", "length"))
+    part = shared / np.maximum(total, 1e-9)
+    return np.stack([np.ones(table.height), shared, part, best, shared > 0, *rarities, *others, day])

@@ -160,15 +160,11 @@ class _Attack:
         in_second = known.users.drop("group").join(second.members, on="user", maintain_order="left")
         known_second = replace(known, users=in_second)
         found = [find_groups(each, who, [FIVE])[FIVE] for each, who in ((first, known), (second, known_second))]
-        released = pl.concat([first.rows.select("item"), second.rows.select("item")]).unique()
-        strings = released.join(first.texts, on="item").sort("item")
+        strings = first.strings(pl.concat([first.rows.select("item"), second.rows.select("item")]))
         typed = first.typed.join(known.users, on="user", how="semi")
-        wholes = typed.select("item").unique().join(first.texts, on="item").sort("item")
-        stands = parts_of(strings, wholes)
+        stands = parts_of(strings, first.strings(typed))
         queries = known.by(FIVE)
-        known_texts = queries.select("item").unique().join(first.texts, on="item").sort("item")
-        around = parts_of(known_texts, strings).select(item="part", other="whole")
-        related = pl.concat([stands.select(item="whole", other="part"), around])
+        related = first.related(queries, stands, strings)
         hints = queries.join(related, on="item").select("id", item="other").unique()
         return cls((first, second), known, (found[0], found[1]), having(typed, stands).select("user", "item"), hints)
 

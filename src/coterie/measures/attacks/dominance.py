@@ -70,9 +70,8 @@ def measure(comparison: Comparison) -> Iterator[Score]:
 def contributions(profiles: Profiles) -> pl.DataFrame:
     """group, user, part, alone: rows of the profile that come from each member, and those that nobody else has."""
     typed = profiles.typed.join(profiles.members, on="user")
-    released = profiles.rows.select("item").unique().join(profiles.texts, on="item").sort("item")
-    wholes = typed.select("item").unique().join(profiles.texts, on="item").sort("item")
-    has = having(typed.select("user", "item", "n"), parts_of(released, wholes)).rename({"n": "own"})
+    stands = parts_of(profiles.strings(profiles.rows), profiles.strings(typed))
+    has = having(typed.select("user", "item", "n"), stands).rename({"n": "own"})
     has = has.join(profiles.members, on="user").join(profiles.rows, on=["group", "item"])
     key = ["group", "item"]
     has = has.with_columns(total=pl.col("own").sum().over(key), holders=pl.len().over(key)).sort(

@@ -20,7 +20,7 @@ adversary reads words, and one who knows the taxonomy finds more (`semantic_dist
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from coterie.core.scores import Figure, Score
 from coterie.measures.attacks import bound
-from coterie.measures.attacks._profiles import Clues, starts
+from coterie.measures.attacks._profiles import KNOWLEDGE, Clues, starts
 from coterie.measures.comparison import Comparison, everybody
 from coterie.measures.rates import CONTROL, Rate, Shares, figures_in, sentences, titled
 from coterie.measures.subjects import drawn, keyed
@@ -61,7 +61,6 @@ RATES = (
         names="after.names",
     ),
 )
-KNOWLEDGE: Mapping[str, int | None] = {"one_query": 1, "two_queries": 2, "five_queries": 5, "half": None}
 SHOWN = {key: shown for rate in RATES for key, shown in rate.shown.items()} | {
     "bound": titled(
         "Promised: found at most",

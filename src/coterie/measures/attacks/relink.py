@@ -43,8 +43,7 @@ from coterie.measures import learning
 from coterie.measures.comparison import Comparison
 from coterie.measures.learning import Terms, Vectors
 from coterie.measures.rates import CHANCE, OF_RELEASED, Rate, Shares, figures_in, mean, sentences
-from coterie.measures.subjects import NOUNS, PERSON, keyed, units_of
-from coterie.text.hosts import host_of
+from coterie.measures.subjects import NOUNS, PERSON, keyed, units_of, with_hosts
 from coterie.text.language import Language, language_in
 
 needs = frozenset({"record", "text"})
@@ -263,19 +262,9 @@ class Crowd:
         """Places of attacked units and their candidates, in order; and the chance of a guess at random for each."""
         from coterie.kernels.nearest import nearest_others
 
-        vectors = self.together
+        vectors, begin, end = self.together, int(self.until[first]), int(self.until[last])
         near, others, own = nearest_others(
-            attacked,
-            int(self.until[first]),
-            int(self.until[last]),
-            self.person,
-            vectors.start,
-            vectors.feature,
-            vectors.weight,
-            *vectors.columns,
-            self.item_start,
-            self.item,
-            CANDIDATES,
+            attacked, begin, end, self.person, *vectors.rows, *vectors.columns, self.item_start, self.item, CANDIDATES
         )
         left, place = np.nonzero(near >= 0)
         return left, near[left, place], own / np.maximum(others, 1)
@@ -284,7 +273,7 @@ class Crowd:
         """What the model looks at, one line for each feature."""
         from coterie.kernels.nearest import products
 
-        cosines = [products(v.start, v.feature, v.weight, left, right) for v in self.kinds]
+        cosines = [products(*vectors.rows, left, right) for vectors in self.kinds]
         known = (self.day[left] != _NO_DAY) & (self.day[right] != _NO_DAY)
         gap = np.where(known, np.abs(self.day[left] - self.day[right]), 0)
         ones, sizes = np.ones(left.size), (np.log(self.size[left]), np.log(self.size[right]))
@@ -300,17 +289,13 @@ def _vectors(counts: pl.DataFrame, n: int) -> Vectors:
     return Terms.of(counts, n).weighed(counts, n)
 
 
-def _terms(rows: pl.DataFrame, spoken: Language) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+def _terms(rows: pl.DataFrame, spoken: Language) -> tuple[pl.DataFrame, ...]:
     """id, term, n for words, hosts and runs of letters."""
     items = rows.select("item").unique()
     words = items.with_columns(term=spoken.keywords(pl.col("item"))).explode("term").drop_nulls("term")
-    pages = rows.select("page").drop_nulls().unique()
-    hosts = pages.with_columns(term=pl.Series([host_of(page) for page in pages["page"].to_list()], dtype=pl.String))
-    return (
-        rows.join(words, on="item").group_by("id", "term").len("n"),
-        rows.join(hosts.filter(pl.col("term") != ""), on="page").group_by("id", "term").len("n"),
-        rows.join(_runs_of_letters(items), on="item").group_by("id", "term").len("n"),
-    )
+    hosts = with_hosts(rows.drop_nulls("page")).rename({"host": "term"})
+    of_rows = (rows.join(words, on="item"), hosts, rows.join(_runs_of_letters(items), on="item"))
+    return tuple(each.group_by("id", "term").len("n") for each in of_rows)
 
 
 def _runs_of_letters(items: pl.DataFrame) -> pl.DataFrame:

@@ -185,11 +185,8 @@ def _single(rows: pl.DataFrame, keywords: pl.Expr) -> Targets:
 
 def _profiles(rows: pl.DataFrame, names: pl.DataFrame, seed: int, keywords: pl.Expr) -> Targets:
     """The ends of the profiles under the `names` (original, released); names with the same end are one target."""
-    sizes = (
-        rows.drop_nulls("subject")
-        .group_by("subject")
-        .agg(pl.min_horizontal(pl.len() - 2 * pl.len() // 3, pl.lit(LAST)).alias("end"))
-    )
+    end = pl.min_horizontal(pl.len() - 2 * pl.len() // 3, pl.lit(LAST))
+    sizes = rows.drop_nulls("subject").group_by("subject").agg(end=end)
     # Only names with as many queries at their end as some name of a known user can look like it.
     of_known = sizes.join(names, left_on="subject", right_on="released", how="semi")
     alike = sizes.join(of_known, on="end", how="semi")

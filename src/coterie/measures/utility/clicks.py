@@ -30,8 +30,7 @@ from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
 from coterie.measures.learning import Terms, Vectors
 from coterie.measures.rates import FIRST, figures_in, of_trials, reciprocal_rank, titled
-from coterie.measures.subjects import drawn, first_drawn
-from coterie.text.hosts import host_of
+from coterie.measures.subjects import drawn, first_drawn, with_hosts
 from coterie.text.language import Language, language_in
 
 needs = frozenset({"later"})
@@ -82,13 +81,6 @@ def _asked(comparison: Comparison) -> pl.DataFrame:
     return first_drawn(rows, ["subject"], "clicks", comparison.seed, QUERIES_EACH)
 
 
-def with_hosts(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows with the `host` of their page, without those that have none."""
-    pages = rows.select("page").unique()
-    hosts = pages.with_columns(host=pl.Series([host_of(page) for page in pages["page"].to_list()], dtype=pl.String))
-    return rows.join(hosts.filter(pl.col("host") != ""), on="page", maintain_order="left")
-
-
 def popular(asked: pl.DataFrame, clicked: pl.DataFrame) -> Floats:
     """The value of each search, hosts ranked by all clicks."""
     clicks = clicked.group_by("host").agg(pl.col("n").sum().cast(pl.Int64))
@@ -106,9 +98,7 @@ def foretold(asked: pl.DataFrame, clicked: pl.DataFrame, spoken: Language) -> Fl
     queries = asked.select("item").unique(maintain_order=True).with_row_index("id")
     words = _words(queries, spoken)
     vectors = base.terms.weighed(words, queries.height)
-    near, cosine = nearest(
-        vectors.start, vectors.feature, vectors.weight, *base.vectors.columns, max(1, base.queries), NEAR
-    )
+    near, cosine = nearest(*vectors.rows, *base.vectors.columns, max(1, len(base.hosts)), NEAR)
     scores: list[dict[str, float]] = []
     for place in range(queries.height):
         of_host: dict[str, float] = defaultdict(float)
@@ -131,7 +121,6 @@ class _Base:
 
     terms: Terms
     vectors: Vectors
-    queries: int
     hosts: list[list[tuple[str, float]]]
 
     @classmethod
@@ -144,7 +133,7 @@ class _Base:
         hosts: list[list[tuple[str, float]]] = [[] for _ in range(n)]
         for query, host, share in rows.select("id", "host", "part").iter_rows():
             hosts[query].append((host, share))
-        return cls(terms=terms, vectors=terms.weighed(words, n), queries=n, hosts=hosts)
+        return cls(terms=terms, vectors=terms.weighed(words, n), hosts=hosts)
 
 
 def _words(queries: pl.DataFrame, spoken: Language) -> pl.DataFrame:

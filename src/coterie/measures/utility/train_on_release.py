@@ -31,14 +31,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from coterie.core import randomness
+from coterie.core.arrays import Floats, Ints
 from coterie.core.scores import Score
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
 from coterie.measures.learning import Vectors
-from coterie.measures.rates import Values, figures_in, of_trials, titled
+from coterie.measures.rates import figures_in, of_trials, titled
 from coterie.measures.subjects import drawn, keyed, profile_names
 from coterie.text.language import Language, language_in
 
@@ -138,11 +138,11 @@ def _truth(earlier: pl.DataFrame, later: pl.DataFrame, people: pl.DataFrame, see
 class _Model:
     """What is learnt from profiles: stems that two of them have, in order, and for each its weight and direction."""
 
-    stems: NDArray[np.int64]
-    idf: Values
-    popularity: Values
+    stems: Ints
+    idf: Floats
+    popularity: Floats
     """How many profiles have a stem, over the number of the one that most have."""
-    directions: Values
+    directions: Floats
     """stems x directions."""
 
     @classmethod
@@ -179,7 +179,7 @@ class _Model:
         columns = pl.DataFrame({"stem": self.stems}, schema={"stem": pl.Int64}).with_row_index("feature")
         return table.with_columns(pl.col("stem").cast(pl.Int64)).join(columns, on="stem")
 
-    def scores(self, counts: pl.DataFrame) -> Values:
+    def scores(self, counts: pl.DataFrame) -> Floats:
         """users x stems: what the model expects of users, given how often they had each stem."""
         from coterie.kernels.lsa import product, times
 
@@ -221,13 +221,13 @@ def _tried(model: _Model, users: pl.Series, earlier: pl.DataFrame, truth: pl.Dat
 _NONE = np.zeros(0, dtype=np.int64)
 
 
-def _by_user(inside: pl.DataFrame) -> dict[str, NDArray[np.int64]]:
+def _by_user(inside: pl.DataFrame) -> dict[str, Ints]:
     """Which columns of the model each user has."""
     lists = inside.sort("subject", "feature").group_by("subject", maintain_order=True).agg("feature")
     return {user: np.array(each, dtype=np.int64) for user, each in lists.iter_rows()}
 
 
-def ndcg(scores: Values, known: NDArray[np.int64], wanted: NDArray[np.int64], total: int) -> float:
+def ndcg(scores: Floats, known: Ints, wanted: Ints, total: int) -> float:
     """nDCG@100 of a ranking by scores, without what is known; `total` are wanted, some of which have no score.
 
     Among equal scores the smaller number stands first. What has a score of 0 or less is not foretold.
