@@ -112,15 +112,21 @@ def _scores(
     attack = crowd.attack(main, 1, model)
     yield Score(f"{moment}.people", main, "people")
     yield Score(f"{moment}.units", int(crowd.until[main]), noun)
-    yield Score(f"{moment}.attacked", attack.hit.size, noun)
-    yield from replace(_HIT, unit=unit).scores(moment, attack.shares(drawn.attacked[drawn.attacked < main]))
-    read = attack.read[attack.hit > 0]
+    yield Score(f"{moment}.attacked", attack.height, noun)
+    yield from replace(_HIT, unit=unit).scores(moment, _shares(attack, drawn.attacked[drawn.attacked < main]))
+    read = attack.filter(pl.col("hit") > 0)["read"].to_numpy()
     yield Score(f"{moment}.read", float(read.mean()) if read.size else None, "queries")
     for size in POOLS:
         if size <= crowd.pool:
             hits = attack if size == main else crowd.attack(size, max(1, main // size), model)
             among = drawn.attacked[drawn.attacked < max(size, main // size * size)]
-            yield from mean(f"{moment}.among_{size}", hits.shares(among).every, unit)
+            yield from mean(f"{moment}.among_{size}", _shares(hits, among).every, unit)
+
+
+def _shares(attack: pl.DataFrame, people: Ints) -> Shares:
+    """Successes over these people, of whom those without attacked units failed."""
+    person, hit, chance = (attack[name].to_numpy() for name in ("person", "hit", "chance"))
+    return Shares.among(person, hit, chance, failed=np.setdiff1d(people, person))
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -144,22 +150,6 @@ class People:
         everybody = everybody.head(pool + rehearsed).with_row_index("place")
         attacked = everybody.filter("several")["place"].to_numpy().astype(np.int64)
         return cls(table=everybody.select("place", "person"), pool=pool, attacked=attacked)
-
-
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Attack:
-    """What came of it, for each attacked unit."""
-
-    person: Ints
-    hit: Floats
-    """How right the guess is, 0..1."""
-    chance: Floats
-    read: Floats
-    """How many queries of the guess are new."""
-
-    def shares(self, people: Ints) -> Shares:
-        """Successes over these people, of whom those without attacked units failed."""
-        return Shares.among(self.person, self.hit, self.chance, failed=np.setdiff1d(people, self.person))
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -212,15 +202,15 @@ class Crowd:
             kinds=tuple(_vectors(each, n) for each in (words, hosts, letters)),
         )
 
-    def attack(self, people: int, pools: int, model: Floats) -> Attack:
-        """Attack units of so many people after each other, among all units of theirs, in so many pools."""
-        each = [self._attack(place * people, (place + 1) * people, ATTACKED // pools, model) for place in range(pools)]
-        person, hit, chance, read = (
-            np.concatenate([getattr(one, name) for one in each]) for name in ("person", "hit", "chance", "read")
-        )
-        return Attack(person=person, hit=hit, chance=chance, read=read)
+    def attack(self, people: int, pools: int, model: Floats) -> pl.DataFrame:
+        """person, hit (how right the guess is, 0..1), chance, read (new queries of the guess) of each attacked unit.
 
-    def _attack(self, first: int, last: int, most: int, model: Floats) -> Attack:
+        Units of so many people are attacked after each other, among all units of theirs, in so many pools.
+        """
+        most = ATTACKED // pools
+        return pl.concat(self._attack(at * people, (at + 1) * people, most, model) for at in range(pools))
+
+    def _attack(self, first: int, last: int, most: int, model: Floats) -> pl.DataFrame:
         attacked = self._attacked(first, last)[:most]
         left, right, chance = self._candidates(attacked, first, last)
         score = np.round(learning.weighed(self._features(attacked[left], right), model), _DIGITS)
@@ -233,7 +223,7 @@ class Crowd:
                 same = best[self.person[best] == self.person[unit]]
                 hit[place] = same.size / best.size
                 read[place] = np.mean([self._new(int(unit), int(other)) for other in same]) if same.size else 0.0
-        return Attack(person=self.person[attacked], hit=hit, chance=chance, read=read)
+        return pl.DataFrame({"person": self.person[attacked], "hit": hit, "chance": chance, "read": read})
 
     def model(self) -> Floats:
         """Fitted on those who are not in the largest pool; where there are none, more in common is better."""
