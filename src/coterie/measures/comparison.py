@@ -314,7 +314,11 @@ class Comparison:
             if released.height and not released["subject"].count():
                 raise NotApplicableError("Its rows have no names, and the run record does not tell whose they are.")
             after = self.released_of_original
-        return _profiles(self.original.lazy(), after.lazy()).collect()
+        key = ["subject", "item"]
+        counts = self.original.group_by(key).len("before"), after.group_by(key).len("after")
+        both = counts[0].join(counts[1], on=key, how="full", coalesce=True).drop_nulls("subject")
+        # Sorted, so that sums of floats are taken in one order and come out the same to the last bit.
+        return both.with_columns(pl.col("before", "after").fill_null(0)).sort(key)
 
 
 def scores_of(
@@ -349,7 +353,8 @@ def scores_of(
         if reason is not None:
             if names is not None and strict:
                 raise not_applicable(name, reason)
-            left_out(name, _reason(reason, shape))
+            # In the words of the log, unless the reason is that it is no search log.
+            left_out(name, reason if shape.name in reason else in_words_of(shape, reason))
             continue
         rows += [(name, each.key, each.value, in_words_of(shape, each.unit), each.label) for each in scores]
         if samples is not None:
@@ -378,22 +383,9 @@ def not_applicable(name: str, reason: str) -> NotApplicableError:
     return NotApplicableError(f"The measure {name!r} does not apply here. {reason}")
 
 
-def _reason(text: str, shape: Shape) -> str:
-    """Why a measure was left out, in the words of the log; unless the reason is that it is no search log."""
-    return text if shape.name in text else in_words_of(shape, text)
-
-
 def of_few_queries() -> pl.Expr:
     """Whether a user (whose profile this is) has one or two queries (rows), and so the least to hide in."""
     return pl.col("before").sum().is_between(1, 2)
-
-
-def _profiles(before: pl.LazyFrame, after: pl.LazyFrame) -> pl.LazyFrame:
-    """subject, item, before, after: how often each item of a subject stands among two tables of rows."""
-    key = ["subject", "item"]
-    both = before.group_by(key).len("before").join(after.group_by(key).len("after"), on=key, how="full", coalesce=True)
-    # Sorted, so that sums of floats are taken in one order and come out the same to the last bit.
-    return both.drop_nulls("subject").with_columns(pl.col("before", "after").fill_null(0)).sort(key)
 
 
 def everybody(pairs: pl.DataFrame) -> pl.DataFrame:

@@ -132,11 +132,5 @@ def _same(rows: pl.DataFrame) -> Ints:
     """For each user the first one with the same profile."""
     from coterie.models.events import EVENT
 
-    events = rows.select(EVENT).rows()
-    lengths = rows["user"].rle().struct.field("len").to_list()
-    first: dict[tuple[object, ...], int] = {}
-    start, same = 0, []
-    for user, length in enumerate(lengths):
-        same.append(first.setdefault(tuple(events[start : start + length]), user))
-        start += length
-    return np.array(same, dtype=np.int64)
+    profiles = rows.group_by("user", maintain_order=True).agg(EVENT).with_row_index("place")
+    return profiles.select(pl.col("place").first().over(EVENT).cast(pl.Int64)).to_series().to_numpy()
