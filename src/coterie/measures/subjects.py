@@ -149,14 +149,9 @@ def _names(comparison: Comparison, before: pl.LazyFrame, after: pl.LazyFrame) ->
         of_release, left_on="released", right_on="user", how="semi"
     )  # fmt: skip
     names = in_both.select("user", "released", "group").collect(engine="streaming").sort("user", "released")
-    if names.is_empty():
-        raise NotApplicableError(
-            "It compares users with their released profiles, and no row of the release has a name."
-        )
-    if names["user"].is_duplicated().any():
-        raise NotApplicableError(
-            "It compares users with their released profiles, and users have several names in this release."
-        )
+    if names.is_empty() or names["user"].is_duplicated().any():
+        why = "no row of the release has a name" if names.is_empty() else "users have several names in this release"
+        raise NotApplicableError(f"It compares users with their released profiles, and {why}.")
     return names
 
 

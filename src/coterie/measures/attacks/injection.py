@@ -117,12 +117,10 @@ class _Trial:
         k = getattr(method, "k", None)
         if k is None:
             raise NotApplicableError("The method has no k, so there is no number of accounts that would be enough.")
-        shape = comparison.log.shape
-        people = comparison.log.frame.select(user=pl.col(shape.subject)).drop_nulls().unique().collect().sort("user")
+        subject = pl.col(comparison.log.shape.subject)
+        people = comparison.log.frame.select(user=subject).drop_nulls().unique().collect()
         people = keyed(people, comparison.seed, "injection users").sort("drawn", "user").head(USERS)
-        some = comparison.log.frame.join(
-            people.lazy().select(pl.col("user").alias(shape.subject)), on=shape.subject, how="semi"
-        )
+        some = comparison.log.frame.filter(subject.is_in(people["user"].implode()))
         log = replace(comparison.log, frame=some.sort("row").collect().lazy(), sources=())
         return cls(
             method, int(k), log, comparison.seed, people, comparison.about_subjects, comparison.release.log.shape.item
@@ -131,13 +129,12 @@ class _Trial:
     def run(self, planted: pl.DataFrame) -> Draft:
         """What the method makes of these users and planted rows (user, item)."""
         shape, rows = self.log.shape, self.log.frame.collect()
-        times = self._times(rows, planted.height)
         columns = {shape.subject: planted["user"], shape.item: planted["item"]}
-        if shape.time:
-            columns[shape.time] = times
-        added = pl.DataFrame(columns).with_columns(
-            row=pl.int_range(pl.len(), dtype=pl.UInt64) + (rows["row"].max() or 0) + 1
-        )
+        if shape.time:  # accounts that search when people do
+            stream = randomness.stream(self.seed, "injection times")
+            columns[shape.time] = rows[shape.time][stream.integers(0, max(1, rows.height), planted.height)]
+        number = pl.int_range(pl.len(), dtype=pl.UInt64) + (rows["row"].max() or 0) + 1
+        added = pl.DataFrame(columns).with_columns(row=number)
         both = pl.concat([rows, added.cast({"row": pl.UInt64})], how="diagonal")
         log = replace(self.log, frame=both.select(rows.columns).lazy())
         run = Run(engine=Local(1), seed=self.seed)
@@ -147,12 +144,6 @@ class _Trial:
         except CoterieError:
             raise NotApplicableError("The method cannot be run on so few users of this log.") from None
         return replace(draft, frame=draft.frame.collect().lazy(), subjects=draft.subjects.collect().lazy())
-
-    def _times(self, rows: pl.DataFrame, n: int) -> pl.Series:
-        """Times of the log in random order: accounts that search when people do."""
-        place = randomness.stream(self.seed, "injection times").integers(0, max(1, rows.height), n)
-        times: pl.Series = rows[self.log.shape.time][place] if self.log.shape.time else pl.Series([None] * n)
-        return times
 
 
 def _method(comparison: Comparison) -> Any:

@@ -21,7 +21,6 @@ adversary reads words, and one who knows the taxonomy finds more (`semantic_dist
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -140,36 +139,6 @@ def draw(profiles: pl.DataFrame, users: pl.DataFrame, seed: int) -> pl.DataFrame
     return known.filter(pl.col("position") <= pl.max_horizontal("half", pl.lit(most)))
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class _Asked:
-    """Whom the adversary looks for, and what is known of them."""
-
-    users: pl.DataFrame
-    """id, user, half."""
-    queries: pl.DataFrame
-    """id, position, text."""
-    words: pl.DataFrame
-    """id, position, text: where each word of theirs is learnt first."""
-
-    @classmethod
-    def of(cls, known: pl.DataFrame, spoken: Language) -> _Asked:
-        users = known.group_by("user").agg(pl.col("half").first()).sort("user").with_row_index("id")
-        clues = known.join(users.select("id", "user"), on="user").select("id", "position", text="item")
-        split = clues.with_columns(text=spoken.keywords(pl.col("text"))).explode("text").drop_nulls("text")
-        return cls(users, clues, split.group_by("id", "text").agg(pl.col("position").min()))
-
-    def rates(self, fits: NDArray[np.int64]) -> pl.DataFrame:
-        """user and the success for each knowledge, from what fits best (`_fits`)."""
-        n, (ties, own, other) = self.users.height, fits
-        control = np.zeros(own.shape)
-        if n > 1:
-            control[_others(n)] = other / ties
-        rates = {"": own / ties, ".control": control}
-        return self.users.select("user").with_columns(
-            pl.Series(key + end, rate[:, column]) for end, rate in rates.items() for column, key in enumerate(KNOWLEDGE)
-        )
-
-
 def _others(n: int) -> NDArray[np.int64]:
     """For each user somebody else."""
     return (np.arange(n) + n // 2) % n
@@ -182,19 +151,35 @@ def attack(
 
     `known`: user, position, half, item. `profiles`: subject, item, each pair once. `names`: original, released.
     """
-    asked = _Asked.of(known, spoken)
-    return asked.rates(_fits(asked, names, spoken, profiles))
+    users = known.group_by("user").agg(pl.col("half").first()).sort("user").with_row_index("id")
+    queries = known.join(users.select("id", "user"), on="user").select("id", "position", text="item")
+    words = queries.with_columns(text=spoken.keywords(pl.col("text"))).explode("text").drop_nulls("text")
+    words = words.group_by("id", "text").agg(pl.col("position").min())  # where each is learnt first
+    ties, own, other = _fits(users, (queries, words), names, profiles, spoken)
+    n, control = users.height, np.zeros(own.shape)
+    if n > 1:
+        control[_others(n)] = other / ties
+    rates = {"": own / ties, ".control": control}
+    return users.select("user").with_columns(
+        pl.Series(key + end, rate[:, column]) for end, rate in rates.items() for column, key in enumerate(KNOWLEDGE)
+    )
 
 
-def _fits(asked: _Asked, names: pl.DataFrame, spoken: Language, profiles: pl.DataFrame) -> NDArray[np.int64]:
-    """For each user and knowledge how many names fit best, how many of them are the user's, and somebody else's."""
+def _fits(
+    users: pl.DataFrame, known: tuple[pl.DataFrame, pl.DataFrame], names: pl.DataFrame, profiles: pl.DataFrame,
+    spoken: Language,
+) -> NDArray[np.int64]:  # fmt: skip
+    """For each user and knowledge how many names fit best, how many of them are the user's, and somebody else's.
+
+    `users`: id, user, half. `known`: id, position, text of their queries, and of the words of these.
+    """
     sizes = profiles.group_by("subject").len("size").sort("subject").with_row_index("name")
-    users, number = asked.users, sizes.select("name", "subject")
+    number = sizes.select("name", "subject")
     pairs = profiles.lazy().join(number.lazy(), on="subject").select("name", "item")
     items = profiles.lazy().select("item").unique()
-    queries = Clues.of(asked.queries, items.with_columns(text="item"), pairs, users)
+    queries = Clues.of(known[0], items.with_columns(text="item"), pairs, users)
     spelled = items.with_columns(text=spoken.keywords(pl.col("item"))).explode("text").drop_nulls("text")
-    words = Clues.of(asked.words, spelled, pairs, users)
+    words = Clues.of(known[1], spelled, pairs, users)
     own = users.join(names, left_on="user", right_on="original").join(number, left_on="released", right_on="subject")
     own = own.unique(["id", "name"]).sort("id", "name")
     first_own, mine = starts(own["id"], users.height), own["name"].to_numpy()

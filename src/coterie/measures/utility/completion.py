@@ -102,7 +102,9 @@ def _typed(later: pl.DataFrame, seed: int) -> pl.DataFrame:
     rows = later.filter(pl.col("item").str.len_chars() > LETTERS)
     users = drawn(rows["subject"].unique().sort(), MOST_USERS, seed, "users who type")
     rows = rows.filter(pl.col("subject").is_in(users.implode()))
-    rows = rows.with_columns(time=pl.int_range(pl.len()).over("subject", "item"))  # a query typed twice is two draws
+    rows = rows.select(
+        "subject", "item", time=pl.int_range(pl.len()).over("subject", "item")
+    )  # a query typed twice is two draws
     return first_drawn(rows, ["subject"], "queries that are typed", seed, QUERIES_EACH).select("subject", "item")
 
 
