@@ -396,7 +396,7 @@ def everybody(pairs: pl.DataFrame) -> pl.DataFrame:
 def columns_of(shape: Shape, *roles: str) -> dict[str, pl.Expr]:
     """The columns that have such roles in a shape (subject, item, time, ...), each null where it has none."""
     names = {role: getattr(shape, role) for role in roles}
-    kinds = {"time": TIME, "position": pl.Int32}
+    kinds: dict[str, Any] = {"time": TIME, "position": pl.Int32}
     return {role: pl.col(name) if name else pl.lit(None, kinds.get(role, pl.String)) for role, name in names.items()}
 
 

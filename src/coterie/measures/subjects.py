@@ -111,7 +111,7 @@ class Users:
         return "users" if self.members.height == self.total else f"of {self.total} users"
 
 
-def numbered(rows: pl.DataFrame, owner: str, first: int, columns: Sequence[str]) -> pl.DataFrame:
+def renumbered(rows: pl.DataFrame, owner: str, first: int, columns: Sequence[str]) -> pl.DataFrame:
     """Sorted rows with the place of their owner as user, so that owners of all kinds have different names."""
     return rows.select((pl.col(owner).rle_id().cast(pl.Int64) + first).alias("user"), *columns)
 

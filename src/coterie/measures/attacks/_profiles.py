@@ -213,7 +213,7 @@ def parts_of(parts: pl.DataFrame, wholes: pl.DataFrame) -> pl.DataFrame:
     looked_through = longer.select("whole", pl.col("words").list.head(_MOST_WORDS)).filter(size > 0)
     words = looked_through.with_columns(end=size.cum_sum()).explode("words").with_row_index("place")
     at = words.select("whole", "place", "end", run=pl.col("words").str.strip_prefix(JOINT))
-    for length in range(1, min(shorter["size"].max() or 0, _MOST_WORDS) + 1):  # type: ignore[type-var, operator]
+    for length in range(1, min(int(shorter["size"].to_numpy().max(initial=0)), _MOST_WORDS) + 1):
         begin = shorter.filter(pl.col("size") >= length).select(run=pl.col("words").list.head(length).list.join(" "))
         at = at.join(begin.unique(), on="run", how="semi")
         found.append(at.join(shorter.filter(pl.col("size") == length), on="run").select("part", "whole"))

@@ -293,8 +293,8 @@ def _learnt(
     unique = hits.filter(pl.col("names") == 1).select("subject", pl.lit(True).alias("unique"))
     table = owned.group_by("subject").agg((pl.len().cast(pl.Int64) - 1).alias("others"))
     anywhere = owned.join(having, on="item").join(seen.select("subject", seen="item"), on="subject")
-    anywhere = anywhere.filter(pl.col("item") != pl.col("seen")).group_by("subject")
-    anywhere = anywhere.agg(anywhere=pl.col("names").sum() / every)
+    further = anywhere.filter(pl.col("item") != pl.col("seen")).group_by("subject")
+    anywhere = further.agg(anywhere=pl.col("names").sum() / every)
     a_name = own.join(released.select(name="subject").unique(), on="name", how="semi").group_by("subject")
     for each in (unique, read, anywhere, a_name.agg(a_name=pl.len() / every)):
         table = table.join(each, on="subject", how="left")

@@ -26,7 +26,7 @@ from coterie.core.shapes import QUERIES
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
 from coterie.measures.rates import figures_in, titled
-from coterie.measures.subjects import Users, numbered, users_of
+from coterie.measures.subjects import Users, renumbered, users_of
 from coterie.text.words import digest_of
 
 needs = frozenset({"record", "text"})
@@ -115,7 +115,7 @@ def sums(
     sizes = np.bincount(group)
     shared, middle = (each.sort("group", *EVENT_ORDER) for each in (profiles, overall))
     owners = ((users.before, "user", 0), (shared, "group", n), (middle, "group", n + sizes.size))
-    rows = pl.concat(numbered(*each, EVENT) for each in owners)
+    rows = pl.concat(renumbered(*each, EVENT) for each in owners)
     events = encode(rows, users.scales_before, users.keys, eq1).events
     workspace, distances = new_workspace(events), kmeans.distances
     to_profile = distances(np.arange(n), n + group, events, workspace)

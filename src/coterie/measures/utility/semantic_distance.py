@@ -23,7 +23,7 @@ import polars as pl
 from coterie import taxonomies
 from coterie.core.scores import Figure, Score
 from coterie.measures.comparison import Comparison
-from coterie.measures.subjects import numbered, users_of
+from coterie.measures.subjects import renumbered, users_of
 
 needs = frozenset({"record", "taxonomy"})
 effort = 3
@@ -43,7 +43,7 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     n = users.members.height
     group = users.members["group"].rank("dense").cast(pl.Int64).to_numpy() - 1
     released = users.profiles.sort("group")
-    rows = pl.concat([numbered(users.before, "user", 0, ["query"]), numbered(released, "group", n, ["query"])])
+    rows = pl.concat([renumbered(users.before, "user", 0, ["query"]), renumbered(released, "group", n, ["query"])])
     meanings = encode(rows, tree, CATEGORIES, users.keys)
     sets, everybody = meanings.sets, np.arange(n)
     own, nearest, equal = np.empty(n), np.full(n, np.inf), np.zeros(n)
