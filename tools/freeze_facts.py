@@ -117,7 +117,7 @@ MEASURE: dict[str, Callable[[str], Any]] = {
     "needs": lambda name: sorted(measures.load(name).needs),
     "by name only": lambda name: name not in measures.names_of_all(),
     "effort": measures.effort,
-    "series": lambda name: list(getattr(measures.load(name), "series", ())),
+    "series": lambda name: list(measures.load(name).series),
     "findings": lambda name: [_rest(each) for each in measures.findings() if each.measure == name],
     "weighed": lambda name: [_rest(each) for each in measures.weighed() if each.measure == name],
 }

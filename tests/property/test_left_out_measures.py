@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import coterie
 from coterie import api
-from coterie.measures.attacks.witness import witness
+from coterie.measures.attacks.witness import _learnt, _names_having
 from coterie.methods.affinity import Affinity
 from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.suppress_rare import SuppressRare
@@ -75,7 +75,8 @@ def test_witness(original, released, seed):
     """Some user has two names and some has none; among equally rare queries any may have been seen."""
     original, released = _frame(original), _frame(released)
     names = pl.DataFrame([*zip("uuvwxy", "uvwxyz", strict=True)], schema=["original", "released"], orient="row")
-    found = witness(original.select("subject").unique(), original, released, names, seed)
+    having, every = _names_having(released, original), released["subject"].n_unique()
+    found = _learnt(original, having, released, every, names, seed)
     profiles, under = _sets(original), _sets(released)
     assert found["subject"].to_list() == sorted(profiles)
     for user, others, unique, read in found.select("subject", "others", "unique", "read").iter_rows():

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -169,13 +170,12 @@ class Comparison:
     def require(self, needs: Iterable[str]) -> None:
         """Raise MissingError without a record that is needed, NotApplicableError where something else is not there."""
         asked = set(needs)
-        if "record" in asked and self.release.record is None:
-            raise MissingError(f"This {_WHO_BECAME_WHOM}")
+        record = self.record if "record" in asked else self.release.record
         if "text" in asked and self.has_concepts:
             raise NotApplicableError(
                 "The release has concepts in place of queries, so queries cannot be looked for in it."
             )
-        if "rows" in asked and (self.release.record is None or self.release.record.rows is None):
+        if "rows" in asked and (record is None or record.rows is None):
             raise NotApplicableError("It must know what became of single rows, and this method does not keep rows.")
         for name in sorted(asked & set(INPUTS)):
             self.given(name)
@@ -206,19 +206,6 @@ class Comparison:
         before, after = self.items_before.rename({"n": "before"}), self.items_after.rename({"n": "after"})
         joined = before.join(after, on="item", how="full", coalesce=True, nulls_equal=True)
         return joined.with_columns(pl.col("before", "after").fill_null(0))
-
-    @cached_property
-    def item_counts(self) -> Mapping[str, int]:
-        """rows_before, rows_after, items_before, items_kept: sums over items."""
-        before, after = pl.col("before"), pl.col("after")
-        kept = (before > 0) & (after > 0) & pl.col("item").is_not_null()
-        numbers = [
-            each.sum().cast(pl.Int64).alias(name)
-            for name, each in (
-                ("rows_before", before), ("rows_after", after), ("items_before", before > 0), ("items_kept", kept)
-            )
-        ]  # fmt: skip
-        return self.items.select(numbers).row(0, named=True)
 
     @cached_property
     def items_before(self) -> pl.DataFrame:
@@ -307,6 +294,12 @@ class Comparison:
         return record.rows.collect(engine="streaming")
 
     @cached_property
+    def released_of_original(self) -> pl.DataFrame:
+        """subject, item: released rows that have a name, under the original ones."""
+        rows = self.released.join(self.names.select("original", subject="released"), on="subject")
+        return rows.select(pl.col("original").alias("subject"), "item")
+
+    @cached_property
     def profiles(self) -> pl.DataFrame:
         """subject, item, before, after: how often each original subject's item occurs in both logs.
 
@@ -320,9 +313,12 @@ class Comparison:
         else:
             if released.height and not released["subject"].count():
                 raise NotApplicableError("Its rows have no names, and the run record does not tell whose they are.")
-            after = released.join(self.names.select("original", subject="released"), on="subject")
-            after = after.select("item", subject="original")
-        return _profiles(self.original.lazy(), after.lazy()).collect()
+            after = self.released_of_original
+        key = ["subject", "item"]
+        counts = self.original.group_by(key).len("before"), after.group_by(key).len("after")
+        both = counts[0].join(counts[1], on=key, how="full", coalesce=True).drop_nulls("subject")
+        # Sorted, so that sums of floats are taken in one order and come out the same to the last bit.
+        return both.with_columns(pl.col("before", "after").fill_null(0)).sort(key)
 
 
 def scores_of(
@@ -357,7 +353,8 @@ def scores_of(
         if reason is not None:
             if names is not None and strict:
                 raise not_applicable(name, reason)
-            left_out(name, _reason(reason, shape))
+            # In the words of the log, unless the reason is that it is no search log.
+            left_out(name, reason if shape.name in reason else in_words_of(shape, reason))
             continue
         rows += [(name, each.key, each.value, in_words_of(shape, each.unit), each.label) for each in scores]
         if samples is not None:
@@ -386,22 +383,9 @@ def not_applicable(name: str, reason: str) -> NotApplicableError:
     return NotApplicableError(f"The measure {name!r} does not apply here. {reason}")
 
 
-def _reason(text: str, shape: Shape) -> str:
-    """Why a measure was left out, in the words of the log; unless the reason is that it is no search log."""
-    return text if shape.name in text else in_words_of(shape, text)
-
-
 def of_few_queries() -> pl.Expr:
     """Whether a user (whose profile this is) has one or two queries (rows), and so the least to hide in."""
     return pl.col("before").sum().is_between(1, 2)
-
-
-def _profiles(before: pl.LazyFrame, after: pl.LazyFrame) -> pl.LazyFrame:
-    """subject, item, before, after: how often each item of a subject stands among two tables of rows."""
-    key = ["subject", "item"]
-    both = before.group_by(key).len("before").join(after.group_by(key).len("after"), on=key, how="full", coalesce=True)
-    # Sorted, so that sums of floats are taken in one order and come out the same to the last bit.
-    return both.drop_nulls("subject").with_columns(pl.col("before", "after").fill_null(0)).sort(key)
 
 
 def everybody(pairs: pl.DataFrame) -> pl.DataFrame:
@@ -412,7 +396,7 @@ def everybody(pairs: pl.DataFrame) -> pl.DataFrame:
 def columns_of(shape: Shape, *roles: str) -> dict[str, pl.Expr]:
     """The columns that have such roles in a shape (subject, item, time, ...), each null where it has none."""
     names = {role: getattr(shape, role) for role in roles}
-    kinds = {"time": TIME}
+    kinds: dict[str, Any] = {"time": TIME, "position": pl.Int32}
     return {role: pl.col(name) if name else pl.lit(None, kinds.get(role, pl.String)) for role, name in names.items()}
 
 
@@ -461,14 +445,14 @@ class Store:
         if path is None or any(score.label is not None for score in scores):
             return
         kept = _Kept(scores=tuple((s.key, s.value, s.unit, s.samples) for s in scores), left_out=left_out)
-        text = msgspec.json.encode(kept)
-        if b"NaN" in text or _not_finite(scores):
+        numbers = (number for score in scores for number in (score.value, *score.samples) if number is not None)
+        if not all(map(math.isfinite, numbers)):  # JSON has no such numbers
             return
         with suppress(OSError):
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             with placed(path, force=True) as part:
                 part.touch(mode=0o600)
-                part.write_bytes(text)
+                part.write_bytes(msgspec.json.encode(kept))
 
     def _path(self, comparison: Comparison, name: str) -> Path | None:
         """Where scores are kept; None where not everything that they depend on has a digest."""
@@ -485,11 +469,6 @@ class Store:
         ]  # fmt: skip
         text = json.dumps(parts, sort_keys=True, default=str)
         return self.folder / f"{hashlib.sha256(text.encode()).hexdigest()}.json"
-
-
-def _not_finite(scores: Sequence[Score]) -> bool:
-    numbers = (number for score in scores for number in (score.value, *score.samples) if number is not None)
-    return any(number != number or number in (float("inf"), float("-inf")) for number in numbers)
 
 
 def _inputs(comparison: Comparison, name: str) -> list[Any] | None:

@@ -121,36 +121,32 @@ def spelled(labels: pl.DataFrame, original: Log) -> pl.DataFrame:
     return labels.group_by(item.alias("item")).agg(pl.col("sensitive").any()).sort("item")
 
 
-def _fit_later(later: Log, original: Log) -> Any:
-    """subject, item, page: what was searched for afterwards."""
-    import polars as pl
-
+def _prepared(given: Log, original: Log, name: str) -> pl.LazyFrame:
+    """The rows of another log, prepared as the original was; InputError where it has another shape."""
     from coterie.steps import prepare
 
-    shape, later = original.shape, later.plain
-    if later.shape is not shape:
-        raise InputError(f"The later log has the shape {later.shape.name}, the original {shape.name}.")
-    rows = later if later.steps else prepare(later, original.steps)
-    page = pl.col(shape.page) if shape.page else pl.lit(None, pl.String)
-    columns = {"subject": pl.col(shape.subject), "item": pl.col(shape.item), "page": page}
-    return rows.frame.select(**columns).collect(engine="streaming")
+    given = given.plain
+    if given.shape is not original.shape:
+        raise InputError(f"The {name} has the shape {given.shape.name}, the original {original.shape.name}.")
+    return (given if given.steps else prepare(given, original.steps)).frame
+
+
+def _fit_later(later: Log, original: Log) -> Any:
+    """subject, item, page: what was searched for afterwards."""
+    from coterie.measures.comparison import columns_of
+
+    columns = columns_of(original.shape, "subject", "item", "page")
+    return _prepared(later, original, "later log").select(**columns).collect(engine="streaming")
 
 
 def _fit_outsiders(outsiders: Log, original: Log) -> Any:
-    """subject, item, time: rows of people who are not in the original, prepared as it was."""
-    import polars as pl
+    """row, subject, item, time: rows of people who are not in the original, prepared as it was."""
+    from coterie.measures.comparison import columns_of
 
-    from coterie.core.shapes import TIME
-    from coterie.steps import prepare
-
-    shape, outsiders = original.shape, outsiders.plain
-    if outsiders.shape is not shape:
-        raise InputError(f"The log of outsiders has the shape {outsiders.shape.name}, the original {shape.name}.")
-    rows = outsiders if outsiders.steps else prepare(outsiders, original.steps)
-    time = pl.col(shape.time) if shape.time else pl.lit(None, TIME)
-    columns = rows.frame.select("row", subject=pl.col(shape.subject), item=pl.col(shape.item), time=time)
-    insiders = original.frame.select(subject=pl.col(shape.subject)).drop_nulls().unique()
-    return columns.drop_nulls("subject").join(insiders, on="subject", how="anti").collect(engine="streaming")
+    columns = columns_of(original.shape, "subject", "item", "time")
+    rows = _prepared(outsiders, original, "log of outsiders").select("row", **columns)
+    insiders = original.frame.select(subject=columns["subject"]).drop_nulls().unique()
+    return rows.drop_nulls("subject").join(insiders, on="subject", how="anti").collect(engine="streaming")
 
 
 def read_topics(source: object) -> pl.DataFrame | str:
@@ -210,15 +206,13 @@ def _table(path: Path, what: str, endings: tuple[str, ...]) -> pl.DataFrame:
 
 def _fit_public(public: Log, original: Log) -> Any:
     """doc, term, weight: public documents, prepared as the original was."""
-    from coterie.steps import prepare
-
     shape = original.shape
     if public.shape is not shape or not shape.weight:
         raise InputError(
             f"Public documents have the shape TERMS; these have {public.shape.name}, the log {shape.name}."
         )
-    rows = public if public.steps else prepare(public, original.steps)
-    return rows.frame.select(shape.released).collect(engine="streaming").sort(shape.order)
+    rows = _prepared(public, original, "log of public documents").select(shape.released)
+    return rows.collect(engine="streaming").sort(shape.order)
 
 
 def _read_second(value: Any) -> Release:
@@ -351,12 +345,11 @@ def from_study(table: Mapping[str, Any], folder: Path) -> dict[str, Any]:
 
 def files_of(given: Mapping[str, Any]) -> dict[str, Path]:
     """The inputs that were given as files."""
-    paths = {
-        name: value
+    return {
+        name: Path(value)
         for name, value in given.items()
         if INPUTS[name].kind == "file" and isinstance(value, (str, Path)) and value not in INPUTS[name].names
     }
-    return {name: Path(path) for name, path in paths.items()}
 
 
 def _is_nothing(value: Any) -> bool:

@@ -15,6 +15,7 @@ most frequent topic. Terms that one document alone has are left out.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -28,9 +29,35 @@ class Vectors:
     """Rows of a sparse matrix, terms ascending in each."""
 
     start: Ints
+    row: Ints
     feature: Ints
     weight: Floats
     n_features: int
+
+    @classmethod
+    def of(cls, entries: pl.DataFrame, raw: Floats, vectors: int, n_features: int) -> Vectors:
+        """Rows of length 1 from entries (row, feature) in order and their weights."""
+        row, feature = (entries[name].to_numpy().astype(np.int64) for name in ("row", "feature"))
+        length = np.sqrt(np.bincount(row, weights=raw**2, minlength=vectors))
+        return cls(
+            start=offsets(np.bincount(row, minlength=vectors)),
+            row=row,
+            feature=feature,
+            weight=raw / np.maximum(length[row], 1e-12),
+            n_features=n_features,
+        )
+
+    @property
+    def rows(self) -> tuple[Ints, Ints, Floats]:
+        """The matrix as kernels take it."""
+        return self.start, self.feature, self.weight
+
+    @cached_property
+    def columns(self) -> tuple[Ints, Ints, Floats]:
+        """The same by terms."""
+        from coterie.kernels.nearest import columns_of
+
+        return columns_of(*self.rows, self.n_features)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -49,16 +76,9 @@ class Terms:
 
     def weighed(self, counts: pl.DataFrame, vectors: int) -> Vectors:
         """Vectors from id, term, n; unknown terms count for nothing."""
-        entries = counts.join(self.table, on="term").sort("id", "feature")
-        row, often = entries["id"].to_numpy().astype(np.int64), entries["n"].to_numpy()
-        raw = (1 + np.log(often)) * entries["idf"].to_numpy() if entries.height else np.zeros(0)
-        length = np.sqrt(np.bincount(row, weights=raw**2, minlength=vectors))
-        return Vectors(
-            start=offsets(np.bincount(row, minlength=vectors)),
-            feature=entries["feature"].to_numpy().astype(np.int64),
-            weight=raw / np.maximum(length[row], 1e-12),
-            n_features=self.table.height,
-        )
+        entries = counts.join(self.table, on="term").rename({"id": "row"}).sort("row", "feature")
+        raw = (1 + np.log(entries["n"].to_numpy())) * entries["idf"].to_numpy()
+        return Vectors.of(entries, raw, vectors, self.table.height)
 
 
 # --- a logistic model -----------------------------------------------------------------------------
@@ -107,7 +127,7 @@ class Classifier:
 
     topics: list[str]
     terms: pl.DataFrame
-    """term, column, idf."""
+    """term, feature, idf."""
     weights: NDArray[np.float64]
     """Of each term and topic; the last line is that of the topic itself."""
     usual: int
@@ -121,13 +141,6 @@ class Classifier:
         return pl.Series("topic", self.topics, dtype=pl.String).gather(best)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class _Values:
-    row: Ints
-    column: Ints
-    value: Floats
-
-
 def learn(rows: pl.DataFrame, labels: pl.DataFrame) -> Classifier:
     """A classifier from doc, term, weight and doc, topic."""
     labels = labels.sort("doc")
@@ -135,8 +148,8 @@ def learn(rows: pl.DataFrame, labels: pl.DataFrame) -> Classifier:
     documents, n = labels["doc"], labels.height
     topic = labels["topic"].replace_strict(topics, range(len(topics)), return_dtype=pl.Int64).to_numpy()
     having = rows.join(labels, on="doc", how="semi").group_by("term").agg(pl.col("doc").n_unique().alias("n"))
-    known = having.filter(pl.col("n") > 1).sort("term").with_row_index("column")
-    terms = known.select("term", "column", (1 + (n / pl.col("n")).log()).alias("idf"))
+    known = having.filter(pl.col("n") > 1).sort("term").with_row_index("feature")
+    terms = known.select("term", "feature", (1 + (n / pl.col("n")).log()).alias("idf"))
     values = _values(rows, documents, terms)
     weights = np.zeros((terms.height + 1, len(topics)))
     ahead, pace = weights, 1.0
@@ -145,7 +158,7 @@ def learn(rows: pl.DataFrame, labels: pl.DataFrame) -> Classifier:
         slope = (_shares(_scores(values, ahead, n)) - one) / n
         step = np.empty_like(weights)
         for at in range(len(topics)):
-            sums = np.bincount(values.column, values.value * slope[values.row, at], minlength=terms.height)
+            sums = np.bincount(values.feature, values.weight * slope[values.row, at], minlength=terms.height)
             step[:-1, at] = sums + ahead[:-1, at] / n
             step[-1, at] = slope[:, at].sum()
         before, weights = weights, ahead - _STEP * step
@@ -154,19 +167,17 @@ def learn(rows: pl.DataFrame, labels: pl.DataFrame) -> Classifier:
     return Classifier(topics=topics, terms=terms, weights=weights, usual=int(np.bincount(topic).argmax()))
 
 
-def _values(rows: pl.DataFrame, documents: pl.Series, terms: pl.DataFrame) -> _Values:
+def _values(rows: pl.DataFrame, documents: pl.Series, terms: pl.DataFrame) -> Vectors:
     places = documents.alias("doc").to_frame().with_row_index("row")
     value = (pl.col("weight").sqrt() * pl.col("idf")).alias("value")
-    entries = rows.join(terms, on="term").join(places, on="doc").select("row", "column", value).sort("row", "column")
-    row, raw = entries["row"].to_numpy().astype(np.int64), entries["value"].to_numpy()
-    length = np.sqrt(np.bincount(row, raw * raw, minlength=len(documents)))
-    return _Values(row, entries["column"].to_numpy().astype(np.int64), raw / length[row])
+    entries = rows.join(terms, on="term").join(places, on="doc").select("row", "feature", value).sort("row", "feature")
+    return Vectors.of(entries, entries["value"].to_numpy(), len(documents), terms.height)
 
 
-def _scores(values: _Values, weights: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+def _scores(values: Vectors, weights: NDArray[np.float64], n: int) -> NDArray[np.float64]:
     """Row by row in one order: no library whose additions depend on threads."""
     columns = [
-        np.bincount(values.row, values.value * weights[values.column, at], minlength=n) + weights[-1, at]
+        np.bincount(values.row, values.weight * weights[values.feature, at], minlength=n) + weights[-1, at]
         for at in range(weights.shape[1])
     ]
     return np.stack(columns, axis=1)

@@ -30,7 +30,7 @@ therefore the same draws, and the interval of their ratio is a paired one: whom 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -89,6 +89,8 @@ class Shares:
         return cls.of(both.with_columns(n=pl.lit(1)))
 
 
+Titled = Mapping[str, Any]
+"""The parts of a figure."""
 OF_RELEASED = ("of what was released", "released.{}")
 CONTROL = ("control", "released.{}.control")
 CHANCE = ("chance", "released.{}.control")
@@ -114,11 +116,11 @@ class Rate:
     shape: str = ""
     names: str = ""
 
-    def figure(self, order: int, *, expected: bool = False) -> Figure:
+    @property
+    def shown(self) -> Mapping[str, Titled]:
         """How a report shows it: in the release, with the original before it."""
         beside = tuple((word, key.format(self.name)) for word, key in self.beside)
-        figure = figures_in("attacks", order, expected=expected)
-        return figure(f"after.{self.name}", self.title, self.reading, beside=beside)
+        return {f"after.{self.name}": titled(self.title, self.reading, beside=beside)}
 
     @property
     def weighed(self) -> Weighed:
@@ -143,19 +145,23 @@ class Rate:
             yield Score(f"{key}.risk{end}", None if number is None else 100 * number, self.unit)
 
 
-def figures_in(section: Section, order: int, **common: Any) -> Callable[..., Figure]:
-    """What makes figures that stand together in a section, each of a key, a title and how to read it.
+def titled(title: str, reading: str = "", **own: Any) -> Titled:
+    """A figure of a table: its title, how to read it, and what else it has of its own."""
+    return {"title": title, "reading": reading, **own}
 
-    What the original has is, unless it is said, the same score before: that of `after.x` is `before.x`. `common` is
-    what else all of them have; in its `before`, {} is the key.
+
+def figures_in(section: Section, order: int, shown: Mapping[str, Titled], **common: Any) -> tuple[Figure, ...]:
+    """Figures that stand together in a section, from a table of keys; `common` is what else all of them have.
+
+    What the original has is, unless it is said, the same score before: that of `after.x` is `before.x`. In `before`, {}
+    is the key.
     """
-
-    def figure(key: str, title: str, reading: str = "", **own: Any) -> Figure:
-        parts: dict[str, Any] = {"before": "before.{}" if key.startswith("after.") else "", **common, **own}
+    figures = []
+    for key, own in shown.items():
+        parts = {"before": "before.{}" if key.startswith("after.") else "", **common, **own}
         parts["before"] = parts["before"].format(key.removeprefix("after."))
-        return Figure(section=section, order=order, key=key, title=title, reading=reading, **parts)
-
-    return figure
+        figures.append(Figure(section=section, order=order, key=key, **parts))
+    return tuple(figures)
 
 
 def sentences(risk: Risk, *texts: str, options: str = "--record DIR") -> tuple[Finding, ...]:
@@ -210,6 +216,11 @@ def least_people(threshold: float) -> int:
     return 1 if threshold >= 1 else math.ceil(math.log(_TAIL) / math.log1p(-threshold) - 1e-9)
 
 
+def percent(part: float, whole: float) -> float | None:
+    """A part of something in percent; None where there is nothing."""
+    return 100 * part / whole if whole else None
+
+
 def _percent(values: Floats) -> float | None:
     return 100 * float(values.mean()) if values.size else None
 
@@ -217,7 +228,6 @@ def _percent(values: Floats) -> float | None:
 # --- means over users -------------------------------------------------------------------------------
 
 
-Values = NDArray[np.float64]
 SAMPLES = 1_000
 _ENDS = (0.025, 0.975)
 FIRST = 10
@@ -225,7 +235,7 @@ FIRST = 10
 _HARMONIC = np.concatenate([[0.0], np.cumsum(1 / np.arange(1, FIRST + 1))])
 
 
-def weights(seed: int, users: int) -> Values:
+def weights(seed: int, users: int) -> Floats:
     """How often each user counts: once in the first line, as often as they are drawn in each of the others."""
     key = int(randomness.keys(seed, "bootstrap", pl.Series(["users"]))[0])
     stream = np.random.Generator(np.random.Philox(key))
@@ -233,7 +243,7 @@ def weights(seed: int, users: int) -> Values:
     return np.stack([np.ones(users), *drawn]) if users else np.zeros((SAMPLES + 1, 0))
 
 
-def means(seed: int, values: Values) -> Values:
+def means(seed: int, values: Floats) -> Floats:
     """The mean of one value per user, and what it is in each sample; no numbers where there is nobody."""
     if not values.size:
         return np.full(SAMPLES + 1, np.nan)
@@ -241,7 +251,7 @@ def means(seed: int, values: Values) -> Values:
     return np.asarray(np.einsum("su,u->s", weights(seed, values.size), values) / values.size)
 
 
-def scored(key: str, values: Values, unit: str) -> Iterator[Score]:
+def scored(key: str, values: Floats, unit: str) -> Iterator[Score]:
     """A number and the ends of its interval, given what it is and what it is in each sample.
 
     Numbers of the original (`before.`) are the same for all releases, so that there is no ratio of them.
@@ -252,6 +262,16 @@ def scored(key: str, values: Values, unit: str) -> Iterator[Score]:
     yield Score(key, _or_none(values[0]), unit, samples=kept)
     yield Score(f"{key}.low", _or_none(low), unit)
     yield Score(f"{key}.high", _or_none(high), unit)
+
+
+def of_trials(prefix: str, trials: pl.DataFrame, seed: int, unit: str) -> Iterator[Score]:
+    """A number for each task: the mean over people of the mean over their trials, with its interval.
+
+    `trials`: subject, and for each task how well it was done, 0..1.
+    """
+    of_people = trials.group_by("subject").mean().sort("subject")
+    for task in trials.drop("subject").columns:
+        yield from scored(prefix + task, means(seed, 100 * of_people[task].to_numpy()), unit)
 
 
 def ratio(one: float, of_one: Sequence[float], other: float, of_other: Sequence[float]) -> tuple[float | None, ...]:

@@ -26,6 +26,7 @@ Documents: their vectors of terms, under their original names.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -43,6 +44,7 @@ from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison, columns_of
 from coterie.steps.sessions import Sessions, session_minutes
 from coterie.taxonomies import Taxonomy
+from coterie.text.hosts import host_of
 
 if TYPE_CHECKING:
     from coterie.models.events import Scales
@@ -53,12 +55,28 @@ def drawn(some: pl.Series, most: int, seed: int, purpose: str) -> pl.Series:
     return some.gather(np.sort(np.argsort(randomness.keys(seed, purpose, some), kind="stable")[:most]))
 
 
+def keyed(table: pl.DataFrame, seed: int, purpose: str, *by: str) -> pl.DataFrame:
+    """A table with a column `drawn`: a random number that belongs to what stands in these columns, or in all."""
+    label = table.select(pl.concat_str(by or pl.all(), separator="\0")).to_series()
+    return table.with_columns(pl.Series("drawn", randomness.keys(seed, purpose, label), dtype=pl.UInt64))
+
+
 def first_drawn(table: pl.DataFrame, key: list[str], purpose: str, seed: int, count: int = 1) -> pl.DataFrame:
-    """Of each key some rows, drawn by the seed."""
-    text = table.select(pl.concat_str(pl.all().cast(pl.String), separator="\0")).to_series()
-    keys = pl.Series("_drawn", randomness.keys(seed, purpose, text) if table.height else [], dtype=pl.UInt64)
-    ordered = table.with_columns(keys, text.alias("_text")).sort("_drawn", "_text")
-    return ordered.group_by(key, maintain_order=True).head(count).drop("_drawn", "_text")
+    """Of each key some rows, drawn by the seed; in the order of the keys."""
+    ordered = keyed(table, seed, purpose).sort(*key, "drawn", pl.all())
+    return ordered.group_by(key, maintain_order=True).head(count).drop("drawn")
+
+
+def rarer_first(pairs: pl.DataFrame, one: str, two: str, holders: pl.DataFrame) -> pl.DataFrame:
+    """Pairs of values that both have a holder, with the one of fewer holders as `first` and the other as `second`.
+
+    `holders`: value, and who has it, one line each.
+    """
+    often = holders.group_by("value").len("often")
+    both = pairs.join(often, left_on=one, right_on="value").join(often, left_on=two, right_on="value", suffix="_two")
+    rarer = pl.col("often") <= pl.col("often_two")
+    first, second = (pl.when(rarer).then(a).otherwise(b) for a, b in ((one, two), (two, one)))
+    return both.with_columns(first=first, second=second)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -82,9 +100,20 @@ class Users:
         return randomness.keys(self.seed, purpose, subjects)
 
     @property
+    def profiles(self) -> pl.DataFrame:
+        """group and the columns of an event: each released profile once."""
+        first = self.members.filter(pl.col("user") == pl.col("user").min().over("group"))
+        return self.after.join(first, on="user").drop("user")
+
+    @property
     def unit(self) -> str:
         """The unit of the number of users: says when they are a sample."""
         return "users" if self.members.height == self.total else f"of {self.total} users"
+
+
+def renumbered(rows: pl.DataFrame, owner: str, first: int, columns: Sequence[str]) -> pl.DataFrame:
+    """Sorted rows with the place of their owner as user, so that owners of all kinds have different names."""
+    return rows.select((pl.col(owner).rle_id().cast(pl.Int64) + first).alias("user"), *columns)
 
 
 def users_of(comparison: Comparison, most: int) -> Users:
@@ -97,7 +126,7 @@ def users_of(comparison: Comparison, most: int) -> Users:
     columns, needed = [QUERIES.subject, *events.EVENT], [QUERIES.subject, QUERIES.item]
     before, after = (log.frame.select(columns).drop_nulls(needed) for log in (comparison.log, comparison.release.log))
     everybody = _with_groups(_names(comparison, before, after))
-    chosen = _sample(everybody, most, comparison.seed)
+    chosen = whole_groups(everybody, "user", most, comparison.seed, "sample of groups")
     run, names, theirs = Run(engine=HERE), chosen.select("user").lazy(), chosen.select(user="released").lazy()
     profiles = run.small(after.join(theirs, on="user", how="semi")).rename({"user": "released"})
     renamed = profiles.join(chosen.select("user", "released"), on="released").select(columns)
@@ -120,34 +149,26 @@ def _names(comparison: Comparison, before: pl.LazyFrame, after: pl.LazyFrame) ->
         of_release, left_on="released", right_on="user", how="semi"
     )  # fmt: skip
     names = in_both.select("user", "released", "group").collect(engine="streaming").sort("user", "released")
-    if names.is_empty():
-        raise NotApplicableError(
-            "It compares users with their released profiles, and no row of the release has a name."
-        )
-    if names["user"].is_duplicated().any():
-        raise NotApplicableError(
-            "It compares users with their released profiles, and users have several names in this release."
-        )
+    if names.is_empty() or names["user"].is_duplicated().any():
+        why = "no row of the release has a name" if names.is_empty() else "users have several names in this release"
+        raise NotApplicableError(f"It compares users with their released profiles, and {why}.")
     return names
 
 
 def _with_groups(names: pl.DataFrame) -> pl.DataFrame:
     """Groups numbered in the order of their first members, so that the numbers in the record do not matter."""
     first = pl.when(pl.col("group").is_null()).then("user").otherwise(pl.col("user").min().over("group"))
-    return names.with_columns(first.alias("first")).with_columns(
-        (pl.col("first").rank("dense") - 1).cast(pl.UInt32).alias("group")
-    )
+    return names.with_columns(group=(first.rank("dense") - 1).cast(pl.UInt32))
 
 
-def _sample(everybody: pl.DataFrame, most: int, seed: int) -> pl.DataFrame:
-    """As many random groups as have at most `most` users together, and at least one."""
-    if everybody.height <= most:
-        return everybody
-    groups = everybody.group_by("first").len("size").sort("first")
-    order = np.argsort(randomness.keys(seed, "sample of groups", groups["first"]), kind="stable")
-    shuffled = groups[order]
-    fits = (shuffled["size"].cum_sum() <= most) | (pl.Series(range(shuffled.height)) == 0)
-    return everybody.join(shuffled.filter(fits), on="first", how="semi").sort("user")
+def whole_groups(members: pl.DataFrame, name: str, most: int, seed: int, purpose: str) -> pl.DataFrame:
+    """As many random groups as have at most `most` members together, and at least one; members have a name."""
+    if members.height <= most:
+        return members
+    groups = members.group_by("group").agg(pl.len().alias("size"), pl.col(name).min())
+    shuffled = keyed(groups, seed, purpose, name).sort("drawn", name)
+    fits = (pl.col("size").cum_sum() <= most) | (pl.int_range(pl.len()) == 0)
+    return members.join(shuffled.filter(fits), on="group", how="semi").sort(name)
 
 
 # --- units ----------------------------------------------------------------------------------------
@@ -265,6 +286,13 @@ def people_behind(comparison: Comparison) -> pl.DataFrame:
     if shape.count or not shape.subject:
         raise NotApplicableError("The release has counts in place of rows, and nobody knows whose they are.")
     return _released(comparison, shape).select("person", "item").drop_nulls().unique()
+
+
+def with_hosts(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows with the `host` of their page, without those that have none."""
+    pages = rows.select("page").unique()
+    hosts = pages.with_columns(host=pl.Series([host_of(page) for page in pages["page"].to_list()], dtype=pl.String))
+    return rows.join(hosts.filter(pl.col("host") != ""), on="page", maintain_order="left")
 
 
 # --- what users search for ------------------------------------------------------------------------
@@ -387,11 +415,16 @@ def concepts_of(terms: pl.Series, named: bool) -> pl.DataFrame:
         level = terms.alias(TERM).to_frame().join(concepts, on=TERM)
     else:
         found = tree.classify(terms, unit="query", categories=1, stop_words=False).terms
-        level = pl.DataFrame([terms.gather(found["query"]).alias(TERM), found["concept"].cast(pl.Int64)])
-    levels = []
-    while level.height:
-        levels.append(level)
-        above = pl.Series("concept", tree.parent[level["concept"].to_numpy()].astype(np.int64))
-        level = level.with_columns(above).filter(pl.col("concept") >= 0)
-    schema = {TERM: pl.String, "concept": pl.Int64}
-    return pl.concat([pl.DataFrame(schema=schema), *(level.cast(schema) for level in levels)])  # type: ignore[arg-type]
+        level = pl.DataFrame([terms.gather(found["query"]).alias(TERM), found["concept"]])
+    return with_all_above(level, tree, "concept")
+
+
+def with_all_above(rows: pl.DataFrame, tree: Taxonomy, column: str) -> pl.DataFrame:
+    """Rows with a concept in a column, and each again for each concept above it."""
+    rows = rows.cast({column: pl.Int64})
+    levels = [rows]
+    while rows.height:
+        above = pl.Series(column, tree.parent[rows[column].to_numpy()].astype(np.int64))
+        rows = rows.with_columns(above).filter(pl.col(column) >= 0)
+        levels.append(rows)
+    return pl.concat(levels)

@@ -249,7 +249,7 @@ def _lines(views: list[ReleaseView]) -> Iterator[tuple[str, str, float, str, str
     """name, key, value, unit, release, baseline."""
     ks = [view.k or 0 for view in views]
     label = re.sub(r"\bk=[0-9]+", f"k={ks[0]}..{ks[-1]}", views[0].label)
-    wanted = {name: getattr(measures.load(name), "series", ()) for name in views[0].scores["name"].unique().sort()}
+    wanted = {name: measures.load(name).series for name in views[0].scores["name"].unique().sort()}
     for name, key in ((name, key) for name, keys in wanted.items() for key in keys):
         tables = [view.scores.filter((pl.col("name") == name) & (pl.col("key") == key)) for view in views]
         values = [each["value"][0] if each.height else None for each in tables]

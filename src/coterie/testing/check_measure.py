@@ -14,9 +14,9 @@ import polars as pl
 from coterie import api, measures
 from coterie.core import registry
 from coterie.core.log import Log, Release
+from coterie.core.scores import Figure
 from coterie.core.shapes import TERMS
 from coterie.errors import NotApplicableError
-from coterie.measures import Measure
 from coterie.measures.inputs import FACTS, INPUTS
 from coterie.methods.common_visits import CommonVisits
 from coterie.methods.generalize_visits import GeneralizeVisits
@@ -31,16 +31,16 @@ _KEY = re.compile(r"[a-z0-9_]+(\.[a-z0-9_]+)*$")
 def check_measure(name: str | ModuleType) -> None:
     """Raise AssertionError if the measure of that name, or module, breaks the contract."""
     name = registry.name_in("measures", name)
-    module = measures.load(name)
-    assert module.needs <= {*FACTS, *INPUTS}, "needs names facts of a release and inputs that are declared"
-    assert module.__doc__, "a measure says what its numbers mean"
+    declared = measures.load(name)
+    assert declared.needs <= {*FACTS, *INPUTS}, "needs names facts of a release and inputs that are declared"
+    assert registry.module("measures", name).__doc__, "a measure says what its numbers mean"
     log, release = _examined(name)
     scores = _scores(name, log, release)
     assert scores.height, "a measure gives at least one number"
     assert scores["key"].is_unique().all(), "each key once"
     assert all(_KEY.match(key) for key in scores["key"]), "keys are dotted lower-case words"
     assert scores["unit"].null_count() == 0, "each number has a unit"
-    _figures_are_sound(module, set(scores["key"]))
+    _figures_are_sound(declared.figures, set(scores["key"]))
     assert all(value is None or math.isfinite(value) for value in scores["value"]), "finite numbers"
     assert "label" not in scores.columns, "no value of the log unless asked"
     _shows_nothing(log, scores.drop("value").rows())
@@ -51,10 +51,10 @@ def check_measure(name: str | ModuleType) -> None:
     _survives_an_empty_release(name, log)
 
 
-def _figures_are_sound(module: Measure, keys: set[str]) -> None:
-    shown = [(figure.section, figure.key) for figure in module.figures]
+def _figures_are_sound(figures: tuple[Figure, ...], keys: set[str]) -> None:
+    shown = [(figure.section, figure.key) for figure in figures]
     assert len(shown) == len(set(shown)), "a figure stands once in its section"
-    for figure in module.figures:
+    for figure in figures:
         assert figure.title, "a figure has a title"
         assert figure.needs <= {*FACTS, *INPUTS}, "a figure needs facts of a release and inputs that are declared"
     forms = {_form(key) for key in keys}

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 import coterie
+from coterie.core import registry
 from coterie.core.scores import Score
-from coterie.measures import load
 from coterie.measures.comparison import Comparison, Store, default_store, scores_of
 from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.suppress_rare import SuppressRare
@@ -31,11 +31,19 @@ def _scores(comparison, store, names=NAMES):
     return scores_of(comparison, names, left_out.__setitem__, strict=False, store=store), left_out
 
 
+def _forbid(monkeypatch, *names):
+    for name in names:
+        module = registry.module("measures", name)
+        monkeypatch.setattr(module, "measure", lambda _comparison: pytest.fail("measured again"))
+
+
 def test_the_second_time_nothing_is_measured(release, tmp_path, monkeypatch):
     store = Store(tmp_path / "cache")
     first = _scores(_comparison(release), store)
     for name in NAMES:
-        monkeypatch.setattr(load(name), "measure", lambda _comparison: pytest.fail("measured again"))
+        monkeypatch.setattr(
+            registry.module("measures", name), "measure", lambda _comparison: pytest.fail("measured again")
+        )
     second = _scores(_comparison(release), store)
     assert first[0].equals(second[0])
     assert first[1] == second[1]
@@ -46,7 +54,9 @@ def test_what_does_not_apply_is_kept_too(tmp_path, monkeypatch):
     store = Store(tmp_path)
     _, reasons = _scores(_comparison(nameless), store, ["attribution"])
     assert reasons
-    monkeypatch.setattr(load("attribution"), "measure", lambda _comparison: pytest.fail("measured again"))
+    monkeypatch.setattr(
+        registry.module("measures", "attribution"), "measure", lambda _comparison: pytest.fail("measured again")
+    )
     assert _scores(_comparison(nameless), store, ["attribution"])[1] == reasons
 
 

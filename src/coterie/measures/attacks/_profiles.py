@@ -17,7 +17,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from coterie.core import randomness
 from coterie.core.arrays import offsets
 from coterie.core.promise import to_dict
 from coterie.core.scores import Score
@@ -25,6 +24,7 @@ from coterie.core.shapes import LEVEL
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
 from coterie.measures.rates import Z
+from coterie.measures.subjects import keyed
 from coterie.text.language import Language, language_in
 from coterie.text.words import JOINT, words_and_letters
 
@@ -69,6 +69,15 @@ class Profiles:
         stems = pl.DataFrame({"word": distinct, "stem": self.spoken.stems(distinct)})
         return self.words.join(stems, on="word").select("item", "stem").unique()
 
+    def strings(self, items: pl.DataFrame) -> pl.DataFrame:
+        """item, text: the different strings in a table of items."""
+        return items.select("item").unique().join(self.texts, on="item").sort("item")
+
+    def related(self, queries: pl.DataFrame, stands: pl.DataFrame, strings: pl.DataFrame) -> pl.DataFrame:
+        """item, other: known queries and the strings that stand in them (`stands`), or in which they stand."""
+        around = parts_of(self.strings(queries), strings).select(item="part", other="whole")
+        return pl.concat([stands.select(item="whole", other="part"), around])
+
     @property
     def groups(self) -> int:
         """How many groups there are."""
@@ -83,9 +92,8 @@ def profiles_of(comparison: Comparison, besides: pl.Series | None = None) -> Pro
         raise NotApplicableError("No users of this release share a profile, so there is no group to look into.")
     if grouped["user"].n_unique() < grouped.height:
         raise NotApplicableError("Some users have several names in this release; it looks at releases with one each.")
-    order = randomness.keys(comparison.seed, "groups", grouped["group"].unique().sort())
-    numbers = grouped.select("group").unique().sort("group").with_columns(pl.Series("order", order))
-    numbers = numbers.sort("order", "group").with_row_index("number")  # no order of groups that an adversary lacks
+    numbers = keyed(grouped.select("group").unique(), comparison.seed, "groups")
+    numbers = numbers.sort("drawn", "group").with_row_index("number")  # no order of groups that an adversary lacks
     members = grouped.join(numbers, on="group").select("user", "name", pl.col("number").alias("group")).sort("user")
     names = members.group_by("group").agg(pl.col("name").min())
     cut = _CUTS.get(comparison.release.params.get("times", ""), "1d")
@@ -99,9 +107,8 @@ def profiles_of(comparison: Comparison, besides: pl.Series | None = None) -> Pro
 
 def everybody_alone(comparison: Comparison) -> Profiles:
     """The original under other names: each user is a group."""
-    users = comparison.original.select(user="subject").drop_nulls().unique().sort("user")
-    order = pl.Series("order", randomness.keys(comparison.seed, "alone", users["user"]))
-    members = users.with_columns(order).sort("order", "user").with_row_index("group").select("user", "group")
+    users = keyed(comparison.original.select(user="subject").drop_nulls().unique(), comparison.seed, "alone")
+    members = users.sort("drawn", "user").with_row_index("group").select("user", "group")
     rows = comparison.original.join(members, left_on="subject", right_on="user").select("group", "item", "time")
     return _numbered(comparison, members.sort("user"), rows)
 
@@ -171,8 +178,7 @@ class Known:
 def draw_known(profiles: Profiles, seed: int, most: int) -> Known:
     """Up to `most` users with two queries or more, drawn by the seed, and the queries of theirs that are known."""
     owned = profiles.typed.with_columns(distinct=pl.len().over("user")).filter(pl.col("distinct") > 1)
-    drawn = owned.select("user", "distinct").unique().sort("user")
-    drawn = drawn.with_columns(pl.Series("drawn", randomness.keys(seed, "attacked users", drawn["user"])))
+    drawn = keyed(owned.select("user", "distinct").unique(), seed, "attacked users", "user")
     drawn = drawn.sort("drawn", "user").head(most)
     users = drawn.join(profiles.members, on="user").select("user", "group", "distinct", "drawn")
     users = users.sort("user").with_row_index("id")
@@ -180,10 +186,9 @@ def draw_known(profiles: Profiles, seed: int, most: int) -> Known:
     amounts = [(half if n is None else pl.min_horizontal(half, pl.lit(n))).alias(key) for key, n in KNOWLEDGE.items()]
     users = users.with_columns((pl.col("drawn") // 2**32 % 2).cast(pl.Int64).alias("fold"), *amounts)
     theirs = owned.join(users.select("user", "id"), on="user").join(profiles.texts, on="item")
-    label = theirs.select(pl.concat_str("user", "text", separator="\0")).to_series()
-    theirs = theirs.with_columns(pl.Series("drawn", randomness.keys(seed, "known queries", label)))
     place = pl.int_range(1, pl.len() + 1).over("id")
-    queries = theirs.sort("id", "drawn", "item").select("id", place.alias("position"), "item")
+    theirs = keyed(theirs, seed, "known queries", "user", "text").sort("id", "drawn", "item")
+    queries = theirs.select("id", place.alias("position"), "item")
     half_of = queries.join(users.select("id", most=pl.col("half")), on="id")
     return Known(
         users=users.drop("drawn"),
@@ -197,93 +202,24 @@ def parts_of(parts: pl.DataFrame, wholes: pl.DataFrame) -> pl.DataFrame:
 
     Both tables have item and text. A text stands in itself. Of parts with the same words the last one is meant.
 
-    The parts are a tree of words. From every place of every whole we walk down it, all places at once, one word further
-    in each round; few places are left after the first.
+    From every place of every whole we read on, all places at once, one word further in each round, as long as some part
+    begins so; few places are left after the first.
     """
-    shorter, longer = words_and_letters(parts["text"]), words_and_letters(wholes["text"])
-    tree = _WordTree.of(shorter, parts["item"].to_numpy())
-    number = np.arange(longer.len(), dtype=np.int64)
-    sizes = np.minimum(longer.list.len().to_numpy().astype(np.int64), _MOST_WORDS)
-    flat = longer.list.head(_MOST_WORDS).explode(empty_as_null=False)
-    word, first = tree.numbers(flat), tree.numbers(flat.str.strip_prefix(JOINT))
-    whole, last = np.repeat(number, sizes), np.repeat(offsets(sizes)[1:], sizes)
-    place, node = np.arange(flat.len()), np.zeros(flat.len(), np.int64)
-    found = []
-    for step in range(tree.depth):
-        child = tree.child(step, node, (word if step else first)[place])
-        there = child >= 0
-        place, node = place[there], child[there]
-        ends = tree.item[node] >= 0
-        found.append((tree.item[node[ends]], whole[place[ends]]))
-        goes_on = place + 1 < last[place]
-        place, node = place[goes_on] + 1, node[goes_on]
-    part, where = (np.concatenate([each[side] for each in found] or [number[:0]]) for side in (0, 1))
-    inside = pl.DataFrame({
-        "part": pl.Series(part, dtype=pl.UInt32), "whole": wholes["item"].gather(where).cast(pl.UInt32)
-    })  # fmt: skip
-    same = _spelled(parts, shorter).unique("words", keep="last").join(_spelled(wholes, longer), on="words")
-    same = same.select(part="item", whole="item_right")
-    return pl.concat([inside, same]).unique().sort("part", "whole")
-
-
-def _spelled(texts: pl.DataFrame, words: pl.Series) -> pl.DataFrame:
-    """item, words: all words of each text, however long."""
-    return pl.DataFrame({"item": texts["item"].cast(pl.UInt32), "words": words.list.join(" ")})
-
-
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class _WordTree:
-    """Texts as a tree: a node for each beginning that some of them have; 0 is the root."""
-
-    vocabulary: pl.DataFrame
-    """text, number: the words of all texts."""
-    steps: list[NDArray[np.int64]]
-    """For each length of beginnings, node * words + word of what leads one word further, sorted."""
-    begin: list[int]
-    """The node that the first of these leads to; the others follow."""
-    item: NDArray[np.int64]
-    """The text that ends at a node, or -1."""
-
-    @classmethod
-    def of(cls, texts: pl.Series, items: NDArray[np.uint32]) -> _WordTree:
-        """The tree of some texts, each given as a list of words."""
-        flat = texts.explode(empty_as_null=False).alias("text")
-        vocabulary = flat.unique().to_frame().with_row_index("number")
-        word = _numbers_in(vocabulary, flat)
-        sizes = texts.list.len().to_numpy().astype(np.int64)
-        start, alive, node = offsets(sizes)[:-1], np.flatnonzero(sizes), np.zeros(sizes.size, np.int64)
-        steps, begin, item, nodes = [], [], [np.full(1, -1, np.int64)], 1
-        for step in range(int(sizes.max(initial=0))):
-            keys, child = np.unique(node[alive] * vocabulary.height + word[start[alive] + step], return_inverse=True)
-            steps.append(keys)
-            begin.append(nodes)
-            node[alive] = nodes + child
-            ending, ends = alive[sizes[alive] == step + 1], np.full(keys.size, -1, np.int64)
-            ends[node[ending] - nodes] = items[ending]  # of several the last
-            item.append(ends)
-            nodes += keys.size
-            alive = alive[sizes[alive] > step + 1]
-        return cls(vocabulary=vocabulary, steps=steps, begin=begin, item=np.concatenate(item))
-
-    @property
-    def depth(self) -> int:
-        """Words of the longest text that can stand in another one."""
-        return min(len(self.steps), _MOST_WORDS)
-
-    def numbers(self, words: pl.Series) -> NDArray[np.int64]:
-        """The numbers of words; -1 for those of no text."""
-        return _numbers_in(self.vocabulary, words)
-
-    def child(self, step: int, node: NDArray[np.int64], word: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Where words lead from nodes of this depth; -1 where they lead nowhere."""
-        keys, wanted = self.steps[step], node * self.vocabulary.height + word
-        place = np.minimum(np.searchsorted(keys, wanted), keys.size - 1)
-        return np.where((word >= 0) & (keys[place] == wanted), self.begin[step] + place, -1)
-
-
-def _numbers_in(vocabulary: pl.DataFrame, words: pl.Series) -> NDArray[np.int64]:
-    asked = words.alias("text").to_frame().join(vocabulary, on="text", how="left", maintain_order="left")
-    return asked["number"].cast(pl.Int64).fill_null(-1).to_numpy()
+    shorter = pl.DataFrame({"part": parts["item"].cast(pl.UInt32), "words": words_and_letters(parts["text"])})
+    longer = pl.DataFrame({"whole": wholes["item"].cast(pl.UInt32), "words": words_and_letters(wholes["text"])})
+    size, run = pl.col("words").list.len(), pl.col("words").list.join(" ").alias("run")
+    shorter = shorter.with_columns(run, size=size).unique("run", keep="last", maintain_order=True)
+    found = [longer.with_columns(run).join(shorter, on="run").select("part", "whole")]  # however long they are
+    looked_through = longer.select("whole", pl.col("words").list.head(_MOST_WORDS)).filter(size > 0)
+    words = looked_through.with_columns(end=size.cum_sum()).explode("words").with_row_index("place")
+    at = words.select("whole", "place", "end", run=pl.col("words").str.strip_prefix(JOINT))
+    for length in range(1, min(int(shorter["size"].to_numpy().max(initial=0)), _MOST_WORDS) + 1):
+        begin = shorter.filter(pl.col("size") >= length).select(run=pl.col("words").list.head(length).list.join(" "))
+        at = at.join(begin.unique(), on="run", how="semi")
+        found.append(at.join(shorter.filter(pl.col("size") == length), on="run").select("part", "whole"))
+        at = at.with_columns(pl.col("place") + 1).filter(pl.col("place") < pl.col("end"))
+        at = at.with_columns(run=pl.concat_str("run", words["words"].gather(at["place"]), separator=" "))
+    return pl.concat(found).unique().sort("part", "whole")
 
 
 def cut_into(parts: pl.DataFrame, wholes: pl.DataFrame) -> pl.DataFrame:

@@ -49,7 +49,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from coterie.core import randomness
 from coterie.core.scores import Glance, Score
 from coterie.measures import learning
 from coterie.measures.attacks import bound
@@ -71,7 +70,8 @@ from coterie.measures.attacks._profiles import (
     weighted,
 )
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import Rate, Shares, figures_in, mean, sentences
+from coterie.measures.rates import Rate, Shares, figures_in, mean, sentences, titled
+from coterie.measures.subjects import keyed
 from coterie.text.language import language_in
 
 needs = frozenset({"record", "text"})
@@ -96,35 +96,29 @@ GIVEN = {
     )
     for also, days in zip(ADVERSARIES, ("", ", on which days they were typed"), strict=True)
 }
-_figure = figures_in("attacks", 40)
-figures = (
-    _figure(
-        "after.one_query",
+SHOWN = {
+    "after.one_query": titled(
         "A further query attributed, knowing one",
         "Users of whom somebody who knows one query names a further one in the profile of their group, and is right. "
         "In brackets the 95% interval. One in k does not bound it.",
         beside=(("chance", "after.one_query.chance"),),
     ),
-    _figure(
-        "after.five_queries",
+    "after.five_queries": titled(
         "A further query attributed, knowing five",
         "The same for somebody who knows five.",
         beside=(("chance", "after.five_queries.chance"), ("control", "absent")),
     ),
-    _figure(
-        "after.half",
+    "after.half": titled(
         "A further query attributed, knowing half",
         "The same for somebody who knows half of their queries.",
         beside=(("chance", "after.half.chance"),),
     ),
-    _figure(
-        "after.five_queries.novel",
+    "after.five_queries.novel": titled(
         "One that has nothing in common with the five",
         "The same for guesses that share no word with what is known.",
         beside=(("control", "absent.novel"),),
     ),
-    _figure(
-        "excess",
+    "excess": titled(
         "Attribution excess",
         "What it costs a person to be in the log: how much more often such a guess is right, with five known queries "
         "and the group told, than on the same profile made without the person. Compare it with the line below.",
@@ -135,12 +129,12 @@ figures = (
             reading="A smaller attribution excess is safer: it is what a person's own rows add to a guess.",
         ),
     ),
-    _figure(
-        "excess.random",
+    "excess.random": titled(
         "Attribution excess of a random guess",
         "The same for a guess at random among the strings of the profile.",
     ),
-)
+}
+figures = figures_in("attacks", 40, SHOWN)
 weighed = tuple(rate.weighed for rate in GIVEN.values())
 _EXCESS, *_OTHERS = sentences(
     "inference",
@@ -394,20 +388,16 @@ class _Relations:
         typed = profiles.typed.join(people, on="user", how="semi")
         # Strings that the members of a group typed may come into its profile when a person is left out.
         inside = typed.join(grouped, on="user", how="semi").select("item")
-        released = pl.concat([rows.select("item"), inside]).unique()
-        released = released.join(profiles.texts, on="item").sort("item")
-        wholes = typed.select("item").unique().join(profiles.texts, on="item").sort("item")
-        stands = parts_of(released, wholes)
-        queries = known.queries.select("item").unique().join(profiles.texts, on="item").sort("item")
-        within = stands.join(queries, left_on="whole", right_on="item", how="semi").select(item="whole", other="part")
-        around = parts_of(queries, released).select(item="part", other="whole")
+        released = profiles.strings(pl.concat([rows.select("item"), inside]))
+        stands = parts_of(released, profiles.strings(typed))
+        within = stands.join(known.queries, left_on="whole", right_on="item", how="semi")
         theirs = having(typed, stands)
         few = max(1.0, SPECIFIC * counted.height)
         having_it = theirs.join(counted, on="user", how="semi").group_by("item").len("users")
         many = having_it.filter(pl.col("users") > few)["item"]
         return cls(
             theirs=theirs,
-            related=pl.concat([within, around]).unique(),
+            related=profiles.related(known.queries, within, released).unique(),
             specific=released.filter(~pl.col("item").is_in(many.implode()))["item"],
         )
 
@@ -474,15 +464,12 @@ def _parts_without(
     means = shares.group_by("profile", "item", maintain_order=True).agg(pl.col("share").sum()).join(sizes, on="profile")
     wanted = pl.col("share") / pl.col("share").sum().over("profile") * pl.col("rows") / pl.col("giving")
     means = means.with_columns(wanted.alias("wanted")).with_columns(pl.col("wanted").floor().alias("n"))
-    label = means.join(profiles.texts, on="item", maintain_order="left").select(
-        pl.concat_str(pl.col("profile").cast(pl.String), "text", separator="\0")
-    )
+    means = keyed(means.join(profiles.texts, on="item"), seed, "profiles without a person", "profile", "text")
     means = means.with_columns(
-        pl.Series("tie", randomness.keys(seed, "profiles without a person", label.to_series())),
         (pl.col("wanted") - pl.col("n")).round(6).alias("rest"),
         (pl.col("wanted").sum().round() - pl.col("n").sum()).over("profile").alias("left"),
     )
-    means = means.sort("profile", "rest", "tie", descending=[False, True, False])
+    means = means.sort("profile", "rest", "drawn", descending=[False, True, False])
     more = pl.int_range(pl.len()).over("profile") < pl.col("left")
     return means.with_columns(n=pl.col("n") + more).filter(pl.col("n") > 0).select("profile", "item", "n")
 
@@ -491,8 +478,8 @@ def _drawn(refill: pl.DataFrame, gaps: pl.DataFrame, profiles: Profiles, seed: i
     """profile, item: strings that fill the gaps, drawn without replacement in proportion to n."""
     choices = refill.group_by("profile", "item").agg(pl.col("n").sum()).join(gaps, on="profile")
     choices = choices.filter(pl.col("gap") > 0).join(profiles.texts, on="item").sort("profile", "item")
-    label = choices.select(pl.concat_str(pl.col("profile").cast(pl.String), "text", separator="\0")).to_series()
-    uniform = (randomness.keys(seed, "profiles without a person", label).astype(np.float64) + 1) / 2.0**64
+    choices = keyed(choices, seed, "profiles without a person", "profile", "text")
+    uniform = (choices["drawn"].to_numpy().astype(np.float64) + 1) / 2.0**64
     waiting = -np.log(np.minimum(uniform, 1.0)) / choices["n"].to_numpy()  # the first to come are the sample
     ordered = choices.with_columns(pl.Series("waiting", waiting)).sort("profile", "waiting", "item")
     place = pl.int_range(pl.len()).over("profile")
@@ -517,17 +504,8 @@ def _days_without(
 
 def _columns(table: pl.DataFrame) -> NDArray[np.float64]:
     """What the model looks at, one line for each feature."""
-    total, shared = (table[name].to_numpy() / PARTS for name in ("total", "shared"))
-    return np.stack([
-        np.ones(table.height),
-        shared,
-        shared / np.maximum(total, 1e-9),
-        table["best"].to_numpy() / PARTS,
-        (shared > 0).astype(float),
-        table["shared_rarity"].to_numpy() / PARTS,
-        table["best_rarity"].to_numpy() / PARTS,
-        table["rare"].to_numpy(),
-        table["often"].to_numpy(),
-        table["length"].to_numpy().astype(float),
-        table["day_weight"].to_numpy() / PARTS,
-    ])  # fmt: skip
+    weights = ("total", "shared", "best", "shared_rarity", "best_rarity", "day_weight")
+    total, shared, best, *rarities, day = (table[name].to_numpy() / PARTS for name in weights)
+    others = (table[name].to_numpy() for name in ("rare", "often", "length"))
+    part = shared / np.maximum(total, 1e-9)
+    return np.stack([np.ones(table.height), shared, part, best, shared > 0, *rarities, *others, day])

@@ -49,7 +49,7 @@ from coterie.measures.attacks._profiles import (
     profiles_of,
 )
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import Rate, Shares, Z, figures_in, sentences
+from coterie.measures.rates import Rate, Shares, Z, figures_in, sentences, titled
 
 needs = frozenset({"record", "text", "second"})
 ATTACKED = 1_000
@@ -60,27 +60,24 @@ SINGLE = Rate(
     risk="linkability",
     attacker="somebody who has the second release as well finds one person alone in both groups",
 )
-_figure = figures_in("attacks", 60)
-figures = (
-    _figure(
-        "released.single",
+SHOWN = {
+    "released.single": titled(
         "Two releases: groups that meet in one person",
         "Users whose group in this release and whose group in the second one have nobody else in common.",
     ),
-    _figure(
-        "both.theirs",
+    "both.theirs": titled(
         "Two releases: strings in both that are the person's",
         "Of the rare strings that stand in both profiles which somebody who knows five queries finds, those that the "
         "person typed.",
         before="before.theirs",
         beside=(("control", "one.theirs"),),
     ),
-    _figure(
-        "excess",
+    "excess": titled(
         "Two releases: more than one alone gives away",
         "How much higher that share is than with one release alone.",
     ),
-)
+}
+figures = figures_in("attacks", 60, SHOWN)
 weighed = (SINGLE.weighed,)
 findings = sentences(
     "linkability",
@@ -163,15 +160,11 @@ class _Attack:
         in_second = known.users.drop("group").join(second.members, on="user", maintain_order="left")
         known_second = replace(known, users=in_second)
         found = [find_groups(each, who, [FIVE])[FIVE] for each, who in ((first, known), (second, known_second))]
-        released = pl.concat([first.rows.select("item"), second.rows.select("item")]).unique()
-        strings = released.join(first.texts, on="item").sort("item")
+        strings = first.strings(pl.concat([first.rows.select("item"), second.rows.select("item")]))
         typed = first.typed.join(known.users, on="user", how="semi")
-        wholes = typed.select("item").unique().join(first.texts, on="item").sort("item")
-        stands = parts_of(strings, wholes)
+        stands = parts_of(strings, first.strings(typed))
         queries = known.by(FIVE)
-        known_texts = queries.select("item").unique().join(first.texts, on="item").sort("item")
-        around = parts_of(known_texts, strings).select(item="part", other="whole")
-        related = pl.concat([stands.select(item="whole", other="part"), around])
+        related = first.related(queries, stands, strings)
         hints = queries.join(related, on="item").select("id", item="other").unique()
         return cls((first, second), known, (found[0], found[1]), having(typed, stands).select("user", "item"), hints)
 

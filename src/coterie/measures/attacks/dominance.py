@@ -20,35 +20,30 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from coterie.core.scores import Finding, Score
+from coterie.core.scores import Score
 from coterie.measures.attacks._profiles import Profiles, having, parts_of, profiles_of
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import figures_in
+from coterie.measures.rates import figures_in, sentences, titled
 
 needs = frozenset({"record", "text"})
-_figure = figures_in("attacks", 50)
-figures = (
-    _figure(
-        "largest.median",
+SHOWN = {
+    "largest.median": titled(
         "Largest contributor of a profile, median",
         "The share of a profile that comes from one member of its group. Lower is safer; one in k is the least.",
         before="before.largest.median",
     ),
-    _figure("largest.max", "Largest contributor of a profile, at most"),
-    _figure(
-        "alone",
+    "largest.max": titled("Largest contributor of a profile, at most"),
+    "alone": titled(
         "Rows of profiles that only one member typed",
         "No other member of the group is behind such a row, so whoever can tell whose it is learns it.",
         before="before.alone",
     ),
-)
-findings = (
-    Finding(
-        risk="inference",
-        text="{alone} of the rows of profiles were typed by only one member of the group each; the largest contributor "
-        "stands behind {largest.median} of a profile in the median, and behind {largest.max} at most.",
-        options="--record DIR",
-    ),
+}
+figures = figures_in("attacks", 50, SHOWN)
+findings = sentences(
+    "inference",
+    "{alone} of the rows of profiles were typed by only one member of the group each; the largest contributor stands "
+    "behind {largest.median} of a profile in the median, and behind {largest.max} at most.",
 )
 
 
@@ -75,9 +70,8 @@ def measure(comparison: Comparison) -> Iterator[Score]:
 def contributions(profiles: Profiles) -> pl.DataFrame:
     """group, user, part, alone: rows of the profile that come from each member, and those that nobody else has."""
     typed = profiles.typed.join(profiles.members, on="user")
-    released = profiles.rows.select("item").unique().join(profiles.texts, on="item").sort("item")
-    wholes = typed.select("item").unique().join(profiles.texts, on="item").sort("item")
-    has = having(typed.select("user", "item", "n"), parts_of(released, wholes)).rename({"n": "own"})
+    stands = parts_of(profiles.strings(profiles.rows), profiles.strings(typed))
+    has = having(typed.select("user", "item", "n"), stands).rename({"n": "own"})
     has = has.join(profiles.members, on="user").join(profiles.rows, on=["group", "item"])
     key = ["group", "item"]
     has = has.with_columns(total=pl.col("own").sum().over(key), holders=pl.len().over(key)).sort(

@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import polars as pl
@@ -37,12 +38,12 @@ from coterie.core import randomness, registry
 from coterie.core.log import Log
 from coterie.core.plan import Draft, learn, spends
 from coterie.core.run import Run
-from coterie.core.scores import Finding, Score
+from coterie.core.scores import Score
 from coterie.engines.local import Local
 from coterie.errors import CoterieError, NotApplicableError
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import figures_in, mean
-from coterie.measures.subjects import drawn
+from coterie.measures.rates import figures_in, mean, sentences, titled
+from coterie.measures.subjects import drawn, keyed
 
 needs = frozenset({"text"})
 by_name_only = True
@@ -50,34 +51,28 @@ USERS = 300
 TARGETS = 20
 _KNOWN = 5
 _AWAY = "\0planted"  # no id of a log holds this character, so no account of a person is taken over
-_figure = figures_in("attacks", 80)
-figures = (
-    _figure(
-        "isolated",
+SHOWN = {
+    "isolated": titled(
         "Isolated by k - 1 planted accounts",
         "Targets who share a profile with nobody but accounts of an adversary who knows five of their queries.",
         before="before.isolated",
     ),
-    _figure(
-        "detected",
+    "detected": titled(
         "Queries of one person detected by k - 1 planted accounts",
         "Strings that one user alone typed, and that appear once the adversary types them too.",
         before="before.detected",
         beside=(("control", "false_alarms"),),
     ),
-    _figure("false_alarms", "Strings that nobody typed, and that appear"),
-)
-findings = (
-    Finding(
-        risk="singling out",
-        text="Somebody who plants k - 1 accounts around a person of whom they know five queries is alone with that "
-        "person in {isolated} of cases, and then reads {read.share} of the person's other queries.",
-    ),
-    Finding(
-        risk="singling out",
-        text="Somebody who plants k - 1 accounts that type a guessed query learns whether one person typed it: "
-        "{detected} of such queries appear, and {false_alarms} of those that nobody typed.",
-    ),
+    "false_alarms": titled("Strings that nobody typed, and that appear"),
+}
+figures = figures_in("attacks", 80, SHOWN)
+findings = sentences(
+    "singling out",
+    "Somebody who plants k - 1 accounts around a person of whom they know five queries is alone with that person in "
+    "{isolated} of cases, and then reads {read.share} of the person's other queries.",
+    "Somebody who plants k - 1 accounts that type a guessed query learns whether one person typed it: {detected} of "
+    "such queries appear, and {false_alarms} of those that nobody typed.",
+    options="",
 )
 
 
@@ -106,6 +101,12 @@ class _Trial:
     released_item: str
     """The column of released strings."""
 
+    @cached_property
+    def pairs(self) -> pl.DataFrame:
+        """user, item: who typed what, each pair once."""
+        columns = {"user": pl.col(self.log.shape.subject), "item": pl.col(self.log.shape.item)}
+        return self.log.frame.select(**columns).drop_nulls().unique().collect()
+
     @classmethod
     def of(cls, comparison: Comparison) -> _Trial:
         """Make the method again from the parameters of the release, and draw users."""
@@ -116,13 +117,10 @@ class _Trial:
         k = getattr(method, "k", None)
         if k is None:
             raise NotApplicableError("The method has no k, so there is no number of accounts that would be enough.")
-        shape = comparison.log.shape
-        people = comparison.log.frame.select(user=pl.col(shape.subject)).drop_nulls().unique().collect().sort("user")
-        drawn = pl.Series("drawn", randomness.keys(comparison.seed, "injection users", people["user"]))
-        people = people.with_columns(drawn).sort("drawn", "user").head(USERS)
-        some = comparison.log.frame.join(
-            people.lazy().select(pl.col("user").alias(shape.subject)), on=shape.subject, how="semi"
-        )
+        subject = pl.col(comparison.log.shape.subject)
+        people = comparison.log.frame.select(user=subject).drop_nulls().unique().collect()
+        people = keyed(people, comparison.seed, "injection users").sort("drawn", "user").head(USERS)
+        some = comparison.log.frame.filter(subject.is_in(people["user"].implode()))
         log = replace(comparison.log, frame=some.sort("row").collect().lazy(), sources=())
         return cls(
             method, int(k), log, comparison.seed, people, comparison.about_subjects, comparison.release.log.shape.item
@@ -131,13 +129,12 @@ class _Trial:
     def run(self, planted: pl.DataFrame) -> Draft:
         """What the method makes of these users and planted rows (user, item)."""
         shape, rows = self.log.shape, self.log.frame.collect()
-        times = self._times(rows, planted.height)
         columns = {shape.subject: planted["user"], shape.item: planted["item"]}
-        if shape.time:
-            columns[shape.time] = times
-        added = pl.DataFrame(columns).with_columns(
-            row=pl.int_range(pl.len(), dtype=pl.UInt64) + (rows["row"].max() or 0) + 1
-        )
+        if shape.time:  # accounts that search when people do
+            stream = randomness.stream(self.seed, "injection times")
+            columns[shape.time] = rows[shape.time][stream.integers(0, max(1, rows.height), planted.height)]
+        number = pl.int_range(pl.len(), dtype=pl.UInt64) + (rows["row"].max() or 0) + 1
+        added = pl.DataFrame(columns).with_columns(row=number)
         both = pl.concat([rows, added.cast({"row": pl.UInt64})], how="diagonal")
         log = replace(self.log, frame=both.select(rows.columns).lazy())
         run = Run(engine=Local(1), seed=self.seed)
@@ -147,12 +144,6 @@ class _Trial:
         except CoterieError:
             raise NotApplicableError("The method cannot be run on so few users of this log.") from None
         return replace(draft, frame=draft.frame.collect().lazy(), subjects=draft.subjects.collect().lazy())
-
-    def _times(self, rows: pl.DataFrame, n: int) -> pl.Series:
-        """Times of the log in random order: accounts that search when people do."""
-        place = randomness.stream(self.seed, "injection times").integers(0, max(1, rows.height), n)
-        times: pl.Series = rows[self.log.shape.time][place] if self.log.shape.time else pl.Series([None] * n)
-        return times
 
 
 def _method(comparison: Comparison) -> Any:
@@ -188,14 +179,11 @@ def _isolation(trial: _Trial) -> Iterator[Score]:
 
 def _targets(trial: _Trial, skipped: int = 0) -> pl.DataFrame:
     """target, user, item, known: the distinct queries of up to TARGETS users, and whether they are known."""
-    shape = trial.log.shape
-    pairs = trial.log.frame.select(user=pl.col(shape.subject), item=pl.col(shape.item)).drop_nulls().unique().collect()
-    pairs = pairs.filter(pl.len().over("user") > 1).join(trial.people, on="user").sort("user", "item")
-    key = pairs.select(pl.concat_str("user", "item", separator="\0")).to_series()
-    pairs = pairs.with_columns(pl.Series("key", randomness.keys(trial.seed, "injection queries", key)))
+    pairs = trial.pairs.filter(pl.len().over("user") > 1).join(trial.people, on="user").sort("user", "item")
     chosen = pairs.select("user", "drawn").unique().sort("drawn", "user")
     chosen = chosen.slice(skipped, TARGETS).with_row_index("target")
-    theirs = pairs.join(chosen.select("user", "target"), on="user").sort("target", "key", "item")
+    pairs = keyed(pairs, trial.seed, "injection queries", "user", "item")
+    theirs = pairs.join(chosen.select("user", "target"), on="user").sort("target", "drawn", "item")
     place = pl.int_range(pl.len()).over("target")
     known = place < pl.min_horizontal(pl.len().over("target") // 2, pl.lit(_KNOWN))
     return theirs.select(pl.col("target").cast(pl.Int64), "user", "item", known=known)
@@ -246,13 +234,11 @@ def _read(trial: _Trial, draft: Draft, isolated: pl.DataFrame, targets: pl.DataF
 
 
 def _oracle(trial: _Trial) -> Iterator[Score]:
-    shape = trial.log.shape
-    pairs = trial.log.frame.select(user=pl.col(shape.subject), item=pl.col(shape.item)).drop_nulls().unique().collect()
-    single = pairs.group_by("item").len("users").filter(pl.col("users") == 1)["item"].sort()
+    single = trial.pairs.group_by("item").len("users").filter(pl.col("users") == 1)["item"].sort()
     targets = drawn(single, TARGETS, trial.seed, "injection strings")
     if targets.is_empty():
         raise NotApplicableError("There is no query that one user alone typed, so there is nothing to detect.")
-    nobody = _unheard(targets, pairs["item"], trial.seed)
+    nobody = _unheard(targets, trial.pairs["item"], trial.seed)
     planted = pl.DataFrame({"item": pl.concat([targets, nobody])}).join(
         pl.DataFrame({"user": [f"{_AWAY} {account}" for account in range(trial.k - 1)]}), how="cross"
     )  # fmt: skip

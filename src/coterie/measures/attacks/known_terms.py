@@ -26,14 +26,13 @@ from functools import partial
 
 import polars as pl
 
-from coterie.core import randomness
 from coterie.core.scores import Score
 from coterie.core.shapes import sum_in_order
 from coterie.errors import NotApplicableError
 from coterie.measures.attacks import bound
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import CHANCE, Rate, Shares, figures_in, mean, sentences
-from coterie.measures.subjects import DOC, TERM, WEIGHT, DocumentVectors, concepts_of, vectors_of
+from coterie.measures.rates import CHANCE, Rate, Shares, figures_in, mean, sentences, titled
+from coterie.measures.subjects import DOC, TERM, WEIGHT, DocumentVectors, concepts_of, keyed, vectors_of
 
 needs = frozenset({"record"})
 ATTACKED = 1_000
@@ -55,23 +54,21 @@ TEN = _rate(
     bound="bound",
     shape="TERMS",
 )
-_figure = figures_in("attacks", 15)
-figures = (
-    THREE.figure(15),
-    TEN.figure(15),
-    _figure(
-        "telling.three_terms",
+SHOWN = {
+    **THREE.shown,
+    **TEN.shown,
+    "telling.three_terms": titled(
         "A further, telling term guessed",
         "The same adversary takes the vector that fits best and guesses the term which is most usual in it compared "
         "with all others: documents that really have it. No promise bounds this.",
         beside=(("chance", "telling.three_terms.chance"),),
     ),
-    _figure(
-        "telling.three_terms.chance",
+    "telling.three_terms.chance": titled(
         "The same without knowing any term",
         "How many documents have the guessed term, on average.",
     ),
-)
+}
+figures = figures_in("attacks", 15, SHOWN)
 weighed = (TEN.weighed,)
 findings = sentences(
     "inference",
@@ -87,8 +84,7 @@ def measure(comparison: Comparison) -> Iterator[Score]:
         raise NotApplicableError("Nothing is released of any document.")
     released = vectors.distinct.rename({"group": "vector"})
     names = vectors.members.join(vectors.after.select(DOC).unique(), on=DOC, how="semi").rename({"group": "vector"})
-    size = names.group_by("vector").len("names")
-    raw = vectors.before.rename({DOC: "vector"})
+    raw, alone = vectors.before.rename({DOC: "vector"}), vectors.members.select(DOC, vector=DOC)
     has = _standing(vectors)
     n_documents = vectors.members.height
     yield from bound(comparison.release, _UNIT)
@@ -98,34 +94,22 @@ def measure(comparison: Comparison) -> Iterator[Score]:
         if not n:
             continue
         own = known.select(DOC).unique().sort(DOC)
-        alone = own.with_columns(pl.col(DOC).alias("vector"))
         among_raw = _best(known.select(DOC, TERM, standing=TERM), raw.select("vector", standing=TERM))
-        surely = _found(own, among_raw, alone, raw["vector"].n_unique())["found"]
-        at_random = pl.DataFrame(
-            {"person": own[DOC], "n": 1, "released": True, "control": 1 / vectors.before[DOC].n_unique()}
-        )
-        yield from _rate(key).scores("before", Shares.of(at_random.with_columns(success=surely)))
+        yield from _rate(key).scores("before", _shares(_found(own, among_raw, alone), alone))
         best = _best(known.join(has, on=[DOC, TERM]), released.select("vector", standing=TERM))
-        found = _found(own, best, names, size.height).join(size, on="vector", how="left", maintain_order="left")
-        targets = found.select(
-            person=DOC, n=pl.lit(1), released=pl.col("vector").is_not_null(),
-            success=pl.col("found") / pl.col("names").fill_null(1), control=pl.lit(1 / names.height),
-        )  # fmt: skip
-        yield from _rate(key).scores("after", Shares.of(targets))
+        found = _found(own, best, names)
+        yield from _rate(key).scores("after", _shares(found, names))
         yield Score(f"vector.{key}", 100 * float(found["found"].sum()) / n, _UNIT)
         yield from _guesses(key, own, best, released, known, has, n_documents)
 
 
 def _known(rows: pl.DataFrame, seed: int) -> Iterator[tuple[str, pl.DataFrame]]:
     """For each knowledge: doc and the known terms, of documents that have more."""
-    documents = rows.group_by(DOC).len("n").sort(DOC)
-    drawn = pl.Series("drawn", randomness.keys(seed, "documents attacked", documents[DOC]))
-    some = documents.with_columns(drawn).sort("drawn", DOC)
-    pairs = rows.select(pl.concat_str(DOC, TERM, separator="\0")).to_series()
-    keyed = rows.select(DOC, TERM).with_columns(pl.Series("key", randomness.keys(seed, "known terms", pairs)))
+    some = keyed(rows.group_by(DOC).len("n"), seed, "documents attacked", DOC).sort("drawn", DOC)
+    terms = keyed(rows, seed, "known terms", DOC, TERM)
     for key, number in KNOWLEDGE.items():
         attacked = some.filter(pl.col("n") > number).head(ATTACKED).select(DOC)
-        theirs = keyed.join(attacked, on=DOC, how="semi").sort(DOC, "key", TERM)
+        theirs = terms.join(attacked, on=DOC, how="semi").sort(DOC, "drawn", TERM)
         yield key, theirs.filter(pl.int_range(pl.len()).over(DOC) < number).select(DOC, TERM)
 
 
@@ -151,14 +135,23 @@ def _best(clues: pl.DataFrame, vectors: pl.DataFrame) -> pl.DataFrame:
     return best.select(DOC, "vector", share=1 / pl.len().over(DOC))
 
 
-def _found(own: pl.DataFrame, best: pl.DataFrame, members: pl.DataFrame, n: int) -> pl.DataFrame:
-    """doc, vector, found: how surely a document's own one of n vectors is found; null and 0 where it has none."""
+def _found(own: pl.DataFrame, best: pl.DataFrame, members: pl.DataFrame) -> pl.DataFrame:
+    """doc, vector, found: how surely a document's own vector is found; null and 0 where it has none."""
     theirs = own.join(members.select(DOC, "vector"), on=DOC, how="left", maintain_order="left")
     found = theirs.join(best, on=[DOC, "vector"], how="left", maintain_order="left")
-    lost = found.join(best.select(DOC).unique(), on=DOC, how="anti").select(DOC).with_columns(lost=1 / n)
-    found = found.join(lost, on=DOC, how="left", maintain_order="left")
-    chance = pl.when(pl.col("vector").is_not_null()).then(pl.coalesce("share", "lost"))
+    lost = pl.when(~pl.col(DOC).is_in(best[DOC].unique().implode())).then(1 / members["vector"].n_unique())
+    chance = pl.when(pl.col("vector").is_not_null()).then(pl.coalesce("share", lost))
     return found.select(DOC, "vector", found=chance.fill_null(0.0))
+
+
+def _shares(found: pl.DataFrame, members: pl.DataFrame) -> Shares:
+    """Who finds the name: the vector, and then the right one of its names. Control: a name at random."""
+    size = members.group_by("vector").len("names")
+    targets = found.join(size, on="vector", how="left", maintain_order="left").select(
+        person=DOC, n=pl.lit(1), released=pl.col("vector").is_not_null(),
+        success=pl.col("found") / pl.col("names").fill_null(1), control=pl.lit(1 / members.height),
+    )  # fmt: skip
+    return Shares.of(targets)
 
 
 def _guesses(

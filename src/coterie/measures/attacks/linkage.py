@@ -20,21 +20,19 @@ adversary reads words, and one who knows the taxonomy finds more (`semantic_dist
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from coterie.core import randomness
 from coterie.core.scores import Figure, Score
 from coterie.measures.attacks import bound
-from coterie.measures.attacks._profiles import Clues, starts
+from coterie.measures.attacks._profiles import KNOWLEDGE, Clues, starts
 from coterie.measures.comparison import Comparison, everybody
-from coterie.measures.rates import CONTROL, Rate, Shares, figures_in, sentences
-from coterie.measures.subjects import drawn
+from coterie.measures.rates import CONTROL, Rate, Shares, figures_in, sentences, titled
+from coterie.measures.subjects import drawn, keyed
 from coterie.text.language import ENGLISH, Language, language, language_in
 
 _ENGLISH = language(ENGLISH)
@@ -62,15 +60,15 @@ RATES = (
         names="after.names",
     ),
 )
-KNOWLEDGE: Mapping[str, int | None] = {"one_query": 1, "two_queries": 2, "five_queries": 5, "half": None}
-figures = (
-    *(rate.figure(10, expected=True) for rate in RATES),
-    figures_in("attacks", 10, expected=True)(
-        "bound",
+SHOWN = {key: shown for rate in RATES for key, shown in rate.shown.items()} | {
+    "bound": titled(
         "Promised: found at most",
         "One in k, where the release promises that k users share each profile: even somebody who knows everything "
         "about a person can only guess among the k.",
     ),
+}
+figures = (
+    *figures_in("attacks", 10, SHOWN, expected=True),
     Figure(
         section="notes",
         key="after.names",
@@ -132,45 +130,13 @@ def draw(profiles: pl.DataFrame, users: pl.DataFrame, seed: int) -> pl.DataFrame
 
     One order for all knowledge: whoever knows two queries knows the one as well.
     """
-    owned = profiles.join(users, on="subject")
-    text = owned.select(pl.concat_str("subject", "item", separator="\0")).to_series()
-    order = pl.Series("order", randomness.keys(seed, "linkage queries", text))
-    learnt = owned.with_columns(order).sort("subject", "order", "item")
+    owned = keyed(profiles.join(users, on="subject"), seed, "linkage queries", "subject", "item")
+    learnt = owned.sort("subject", "drawn", "item")
     position = pl.int_range(1, pl.len() + 1).over("subject")
     half = (pl.len().over("subject") + 1) // 2
     known = learnt.select(pl.col("subject").alias("user"), position.alias("position"), half.alias("half"), "item")
     most = max(number for number in KNOWLEDGE.values() if number)
     return known.filter(pl.col("position") <= pl.max_horizontal("half", pl.lit(most)))
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class _Asked:
-    """Whom the adversary looks for, and what is known of them."""
-
-    users: pl.DataFrame
-    """id, user, half."""
-    queries: pl.DataFrame
-    """id, position, text."""
-    words: pl.DataFrame
-    """id, position, text: where each word of theirs is learnt first."""
-
-    @classmethod
-    def of(cls, known: pl.DataFrame, spoken: Language) -> _Asked:
-        users = known.group_by("user").agg(pl.col("half").first()).sort("user").with_row_index("id")
-        clues = known.join(users.select("id", "user"), on="user").select("id", "position", text="item")
-        split = clues.with_columns(text=spoken.keywords(pl.col("text"))).explode("text").drop_nulls("text")
-        return cls(users, clues, split.group_by("id", "text").agg(pl.col("position").min()))
-
-    def rates(self, fits: NDArray[np.int64]) -> pl.DataFrame:
-        """user and the success for each knowledge, from what fits best (`_fits`)."""
-        n, (ties, own, other) = self.users.height, fits
-        control = np.zeros(own.shape)
-        if n > 1:
-            control[_others(n)] = other / ties
-        rates = {"": own / ties, ".control": control}
-        return self.users.select("user").with_columns(
-            pl.Series(key + end, rate[:, column]) for end, rate in rates.items() for column, key in enumerate(KNOWLEDGE)
-        )
 
 
 def _others(n: int) -> NDArray[np.int64]:
@@ -185,19 +151,35 @@ def attack(
 
     `known`: user, position, half, item. `profiles`: subject, item, each pair once. `names`: original, released.
     """
-    asked = _Asked.of(known, spoken)
-    return asked.rates(_fits(asked, names, spoken, profiles))
+    users = known.group_by("user").agg(pl.col("half").first()).sort("user").with_row_index("id")
+    queries = known.join(users.select("id", "user"), on="user").select("id", "position", text="item")
+    words = queries.with_columns(text=spoken.keywords(pl.col("text"))).explode("text").drop_nulls("text")
+    words = words.group_by("id", "text").agg(pl.col("position").min())  # where each is learnt first
+    ties, own, other = _fits(users, (queries, words), names, profiles, spoken)
+    n, control = users.height, np.zeros(own.shape)
+    if n > 1:
+        control[_others(n)] = other / ties
+    rates = {"": own / ties, ".control": control}
+    return users.select("user").with_columns(
+        pl.Series(key + end, rate[:, column]) for end, rate in rates.items() for column, key in enumerate(KNOWLEDGE)
+    )
 
 
-def _fits(asked: _Asked, names: pl.DataFrame, spoken: Language, profiles: pl.DataFrame) -> NDArray[np.int64]:
-    """For each user and knowledge how many names fit best, how many of them are the user's, and somebody else's."""
+def _fits(
+    users: pl.DataFrame, known: tuple[pl.DataFrame, pl.DataFrame], names: pl.DataFrame, profiles: pl.DataFrame,
+    spoken: Language,
+) -> NDArray[np.int64]:  # fmt: skip
+    """For each user and knowledge how many names fit best, how many of them are the user's, and somebody else's.
+
+    `users`: id, user, half. `known`: id, position, text of their queries, and of the words of these.
+    """
     sizes = profiles.group_by("subject").len("size").sort("subject").with_row_index("name")
-    users, number = asked.users, sizes.select("name", "subject")
+    number = sizes.select("name", "subject")
     pairs = profiles.lazy().join(number.lazy(), on="subject").select("name", "item")
     items = profiles.lazy().select("item").unique()
-    queries = Clues.of(asked.queries, items.with_columns(text="item"), pairs, users)
+    queries = Clues.of(known[0], items.with_columns(text="item"), pairs, users)
     spelled = items.with_columns(text=spoken.keywords(pl.col("item"))).explode("text").drop_nulls("text")
-    words = Clues.of(asked.words, spelled, pairs, users)
+    words = Clues.of(known[1], spelled, pairs, users)
     own = users.join(names, left_on="user", right_on="original").join(number, left_on="released", right_on="subject")
     own = own.unique(["id", "name"]).sort("id", "name")
     first_own, mine = starts(own["id"], users.height), own["name"].to_numpy()

@@ -32,21 +32,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 import polars as pl
 
-from coterie.core import randomness
 from coterie.core.arrays import Floats, Ints, offsets
 from coterie.core.scores import Score
 from coterie.errors import NotApplicableError
 from coterie.measures import learning
 from coterie.measures.comparison import Comparison
 from coterie.measures.learning import Terms, Vectors
-from coterie.measures.rates import CHANCE, OF_RELEASED, Rate, Shares, mean, sentences
-from coterie.measures.subjects import NOUNS, PERSON, units_of
-from coterie.text.hosts import host_of
+from coterie.measures.rates import CHANCE, OF_RELEASED, Rate, Shares, figures_in, mean, sentences
+from coterie.measures.subjects import NOUNS, PERSON, keyed, units_of, with_hosts
 from coterie.text.language import Language, language_in
 
 needs = frozenset({"record", "text"})
@@ -74,7 +71,7 @@ _HIT = Rate(
     "something new in it",
     control="a pick at random",
 )
-figures = (_HIT.figure(70),)
+figures = figures_in("attacks", 70, _HIT.shown)
 weighed = (_HIT.weighed,)
 findings = sentences(
     "linkability",
@@ -115,15 +112,21 @@ def _scores(
     attack = crowd.attack(main, 1, model)
     yield Score(f"{moment}.people", main, "people")
     yield Score(f"{moment}.units", int(crowd.until[main]), noun)
-    yield Score(f"{moment}.attacked", attack.hit.size, noun)
-    yield from replace(_HIT, unit=unit).scores(moment, attack.shares(drawn.attacked[drawn.attacked < main]))
-    read = attack.read[attack.hit > 0]
+    yield Score(f"{moment}.attacked", attack.height, noun)
+    yield from replace(_HIT, unit=unit).scores(moment, _shares(attack, drawn.attacked[drawn.attacked < main]))
+    read = attack.filter(pl.col("hit") > 0)["read"].to_numpy()
     yield Score(f"{moment}.read", float(read.mean()) if read.size else None, "queries")
     for size in POOLS:
         if size <= crowd.pool:
             hits = attack if size == main else crowd.attack(size, max(1, main // size), model)
             among = drawn.attacked[drawn.attacked < max(size, main // size * size)]
-            yield from mean(f"{moment}.among_{size}", hits.shares(among).every, unit)
+            yield from mean(f"{moment}.among_{size}", _shares(hits, among).every, unit)
+
+
+def _shares(attack: pl.DataFrame, people: Ints) -> Shares:
+    """Successes over these people, of whom those without attacked units failed."""
+    person, hit, chance = (attack[name].to_numpy() for name in ("person", "hit", "chance"))
+    return Shares.among(person, hit, chance, failed=np.setdiff1d(people, person))
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -142,27 +145,11 @@ class People:
         """From the original in units: unit, person."""
         several = units.group_by("person").agg(several=pl.col("unit").n_unique() > 1)
         rehearsed = min(REHEARSED, several.filter("several").height // 3)
-        everybody = _drawn(several.rename({"person": "label"}), seed, "relinked people")
+        everybody = keyed(several, seed, "relinked people", "person").sort("drawn", "person")
         pool = min(max(POOLS), everybody.height - rehearsed)
         everybody = everybody.head(pool + rehearsed).with_row_index("place")
         attacked = everybody.filter("several")["place"].to_numpy().astype(np.int64)
-        return cls(table=everybody.select("place", person="label"), pool=pool, attacked=attacked)
-
-
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Attack:
-    """What came of it, for each attacked unit."""
-
-    person: Ints
-    hit: Floats
-    """How right the guess is, 0..1."""
-    chance: Floats
-    read: Floats
-    """How many queries of the guess are new."""
-
-    def shares(self, people: Ints) -> Shares:
-        """Successes over these people, of whom those without attacked units failed."""
-        return Shares.among(self.person, self.hit, self.chance, failed=np.setdiff1d(people, self.person))
+        return cls(table=everybody.select("place", "person"), pool=pool, attacked=attacked)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -191,8 +178,8 @@ class Crowd:
         theirs = rows.join(people, on="person")
         units = theirs.group_by("place", "unit").agg(pl.col("time", "item").min())
         units = units.sort("place", "time", "item", "unit").select("place", "unit")  # whatever their names are
-        units = units.with_columns(label=pl.concat_str("place", pl.int_range(pl.len()).over("place"), separator="\0"))
-        units = _drawn(units, seed, "relinked units").sort("place", "drawn", "unit")
+        units = units.with_columns(turn=pl.int_range(pl.len()).over("place"))
+        units = keyed(units, seed, "relinked units", "place", "turn").sort("place", "drawn", "unit")
         units = units.group_by("place", maintain_order=True).head(UNITS_EACH).with_row_index("id")
         rows = theirs.join(units.select("unit", "id"), on="unit").select("id", "item", "page", "time")
         n = units.height
@@ -215,15 +202,15 @@ class Crowd:
             kinds=tuple(_vectors(each, n) for each in (words, hosts, letters)),
         )
 
-    def attack(self, people: int, pools: int, model: Floats) -> Attack:
-        """Attack units of so many people after each other, among all units of theirs, in so many pools."""
-        each = [self._attack(place * people, (place + 1) * people, ATTACKED // pools, model) for place in range(pools)]
-        person, hit, chance, read = (
-            np.concatenate([getattr(one, name) for one in each]) for name in ("person", "hit", "chance", "read")
-        )
-        return Attack(person=person, hit=hit, chance=chance, read=read)
+    def attack(self, people: int, pools: int, model: Floats) -> pl.DataFrame:
+        """person, hit (how right the guess is, 0..1), chance, read (new queries of the guess) of each attacked unit.
 
-    def _attack(self, first: int, last: int, most: int, model: Floats) -> Attack:
+        Units of so many people are attacked after each other, among all units of theirs, in so many pools.
+        """
+        most = ATTACKED // pools
+        return pl.concat(self._attack(at * people, (at + 1) * people, most, model) for at in range(pools))
+
+    def _attack(self, first: int, last: int, most: int, model: Floats) -> pl.DataFrame:
         attacked = self._attacked(first, last)[:most]
         left, right, chance = self._candidates(attacked, first, last)
         score = np.round(learning.weighed(self._features(attacked[left], right), model), _DIGITS)
@@ -236,7 +223,7 @@ class Crowd:
                 same = best[self.person[best] == self.person[unit]]
                 hit[place] = same.size / best.size
                 read[place] = np.mean([self._new(int(unit), int(other)) for other in same]) if same.size else 0.0
-        return Attack(person=self.person[attacked], hit=hit, chance=chance, read=read)
+        return pl.DataFrame({"person": self.person[attacked], "hit": hit, "chance": chance, "read": read})
 
     def model(self) -> Floats:
         """Fitted on those who are not in the largest pool; where there are none, more in common is better."""
@@ -265,35 +252,18 @@ class Crowd:
         """Places of attacked units and their candidates, in order; and the chance of a guess at random for each."""
         from coterie.kernels.nearest import nearest_others
 
-        vectors = self.together
+        vectors, begin, end = self.together, int(self.until[first]), int(self.until[last])
         near, others, own = nearest_others(
-            attacked,
-            int(self.until[first]),
-            int(self.until[last]),
-            self.person,
-            vectors.start,
-            vectors.feature,
-            vectors.weight,
-            *self._lists,
-            self.item_start,
-            self.item,
-            CANDIDATES,
+            attacked, begin, end, self.person, *vectors.rows, *vectors.columns, self.item_start, self.item, CANDIDATES
         )
         left, place = np.nonzero(near >= 0)
         return left, near[left, place], own / np.maximum(others, 1)
-
-    @cached_property
-    def _lists(self) -> tuple[Ints, Ints, Floats]:
-        from coterie.kernels.nearest import columns_of
-
-        vectors = self.together
-        return columns_of(vectors.start, vectors.feature, vectors.weight, vectors.n_features)
 
     def _features(self, left: Ints, right: Ints) -> Floats:
         """What the model looks at, one line for each feature."""
         from coterie.kernels.nearest import products
 
-        cosines = [products(v.start, v.feature, v.weight, left, right) for v in self.kinds]
+        cosines = [products(*vectors.rows, left, right) for vectors in self.kinds]
         known = (self.day[left] != _NO_DAY) & (self.day[right] != _NO_DAY)
         gap = np.where(known, np.abs(self.day[left] - self.day[right]), 0)
         ones, sizes = np.ones(left.size), (np.log(self.size[left]), np.log(self.size[right]))
@@ -305,28 +275,17 @@ class Crowd:
         return int(np.setdiff1d(theirs, known).size)
 
 
-def _drawn(labels: pl.DataFrame, seed: int, purpose: str) -> pl.DataFrame:
-    """A table with a column `label`, in an order drawn by the seed."""
-    return labels.with_columns(pl.Series("drawn", randomness.keys(seed, purpose, labels["label"]))).sort(
-        "drawn", "label"
-    )
-
-
 def _vectors(counts: pl.DataFrame, n: int) -> Vectors:
     return Terms.of(counts, n).weighed(counts, n)
 
 
-def _terms(rows: pl.DataFrame, spoken: Language) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+def _terms(rows: pl.DataFrame, spoken: Language) -> tuple[pl.DataFrame, ...]:
     """id, term, n for words, hosts and runs of letters."""
     items = rows.select("item").unique()
     words = items.with_columns(term=spoken.keywords(pl.col("item"))).explode("term").drop_nulls("term")
-    pages = rows.select("page").drop_nulls().unique()
-    hosts = pages.with_columns(term=pl.Series([host_of(page) for page in pages["page"].to_list()], dtype=pl.String))
-    return (
-        rows.join(words, on="item").group_by("id", "term").len("n"),
-        rows.join(hosts.filter(pl.col("term") != ""), on="page").group_by("id", "term").len("n"),
-        rows.join(_runs_of_letters(items), on="item").group_by("id", "term").len("n"),
-    )
+    hosts = with_hosts(rows.drop_nulls("page")).rename({"host": "term"})
+    of_rows = (rows.join(words, on="item"), hosts, rows.join(_runs_of_letters(items), on="item"))
+    return tuple(each.group_by("id", "term").len("n") for each in of_rows)
 
 
 def _runs_of_letters(items: pl.DataFrame) -> pl.DataFrame:

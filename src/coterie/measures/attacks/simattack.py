@@ -32,15 +32,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
-import numpy as np
 import polars as pl
 
-from coterie.core import randomness
 from coterie.core.log import in_time
 from coterie.core.scores import Score
 from coterie.measures.attacks import bound
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import Rate, Shares, figures_in
+from coterie.measures.rates import Rate, Shares, figures_in, titled
+from coterie.measures.subjects import drawn, keyed
 from coterie.text.language import language_in
 
 needs = frozenset({"record", "text"})
@@ -65,22 +64,20 @@ RATES = {
         control="what another user searched",
     ),
 }
-_figure = figures_in("attacks", 20, expected=True)
-figures = (
-    _figure(
-        "after.profiles.precision",
+SHOWN = {
+    "after.profiles.precision": titled(
         "SimAttack on profiles: guesses that are right",
         "Somebody who knows the earlier searches of the most active users guesses to whom the later ones under one "
         "name belong. For releases with names.",
     ),
-    RATES["profiles"].figure(20, expected=True),
-    _figure(
-        "after.queries.precision",
+    **RATES["profiles"].shown,
+    "after.queries.precision": titled(
         "SimAttack on queries: guesses that are right",
         "The same adversary guesses for each later query who typed it. For releases without names.",
     ),
-    RATES["queries"].figure(20, expected=True),
-)
+    **RATES["queries"].shown,
+}
+figures = figures_in("attacks", 20, SHOWN, expected=True)
 weighed = tuple(rate.weighed for rate in RATES.values())
 ALPHA = 0.6
 USERS = 200
@@ -171,10 +168,9 @@ def _in_time(rows: pl.DataFrame) -> pl.DataFrame:
 
 def _drawn_rows(rows: pl.DataFrame, seed: int) -> pl.DataFrame:
     """Up to so many rows, of each subject equally many as far as they go."""
-    label = rows.select(pl.concat_str("subject", pl.col("place").cast(pl.String), separator="\0")).to_series()
-    keyed = rows.with_columns(pl.Series("drawn", randomness.keys(seed, "simattack", label))).sort("drawn", "row")
+    ordered = keyed(rows, seed, "simattack", "subject", "place").sort("drawn", "row")
     turn = pl.int_range(pl.len()).over("subject")
-    return keyed.with_columns(turn=turn).sort("turn", "drawn", "row").head(TARGETS).sort("subject", "place")
+    return ordered.with_columns(turn=turn).sort("turn", "drawn", "row").head(TARGETS).sort("subject", "place")
 
 
 def _single(rows: pl.DataFrame, keywords: pl.Expr) -> Targets:
@@ -189,11 +185,8 @@ def _single(rows: pl.DataFrame, keywords: pl.Expr) -> Targets:
 
 def _profiles(rows: pl.DataFrame, names: pl.DataFrame, seed: int, keywords: pl.Expr) -> Targets:
     """The ends of the profiles under the `names` (original, released); names with the same end are one target."""
-    sizes = (
-        rows.drop_nulls("subject")
-        .group_by("subject")
-        .agg(pl.min_horizontal(pl.len() - 2 * pl.len() // 3, pl.lit(LAST)).alias("end"))
-    )
+    end = pl.min_horizontal(pl.len() - 2 * pl.len() // 3, pl.lit(LAST))
+    sizes = rows.drop_nulls("subject").group_by("subject").agg(end=end)
     # Only names with as many queries at their end as some name of a known user can look like it.
     of_known = sizes.join(names, left_on="subject", right_on="released", how="semi")
     alike = sizes.join(of_known, on="end", how="semi")
@@ -206,8 +199,8 @@ def _profiles(rows: pl.DataFrame, names: pl.DataFrame, seed: int, keywords: pl.E
     )  # fmt: skip
     owners = targets.explode("subject").join(names, left_on="subject", right_on="released")
     targets = targets.join(owners, on="first", how="semi").sort("first")
-    drawn = np.argsort(randomness.keys(seed, "simattack", targets["first"]), kind="stable")[:TARGETS]
-    targets = targets[np.sort(drawn)].with_row_index("target")
+    first = drawn(targets["first"], TARGETS, seed, "simattack")
+    targets = targets.filter(pl.col("first").is_in(first.implode())).with_row_index("target")
     return Targets(
         queries=targets.select("target", "keywords").explode("keywords"),
         owners=targets.select("target", "first").join(owners, on="first").select("target", user="original").unique(),

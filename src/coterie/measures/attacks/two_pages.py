@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from coterie.core.scores import Score
 from coterie.core.shapes import VISITS
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import CHANCE, OF_RELEASED, Rate, Shares, figures_in, mean, sentences
+from coterie.measures.rates import CHANCE, OF_RELEASED, Rate, Shares, figures_in, mean, sentences, titled
 from coterie.measures.subjects import drawn, first_drawn
 from coterie.text.agents import parse_agents
 
@@ -50,17 +50,16 @@ GUESSED = Rate(
     shape="VISITS",
     names="after.names",
 )
-_figure = figures_in("attacks", 35)
-figures = (
-    _figure(
-        "after.singled_out",
+SHOWN = {
+    "after.singled_out": titled(
         "Singled out by two pages and the day",
         "Visitors for whom somebody who knows two of their pages and the day finds one name that fits, and it is "
         "theirs. In brackets the 95% interval. Lower is safer.",
     ),
-    GUESSED.figure(35),
-    _figure("after.pages", "Further pages then read", "Other pages of such a visitor that stand under the name, mean."),
-)
+    **GUESSED.shown,
+    "after.pages": titled("Further pages then read", "Other pages of such a visitor that stand under the name, mean."),
+}
+figures = figures_in("attacks", 35, SHOWN)
 weighed = (GUESSED.weighed,)
 findings = sentences(
     "singling out",
@@ -161,10 +160,9 @@ def _released(comparison: Comparison, visits: pl.DataFrame) -> tuple[pl.DataFram
     if not shape.subject:
         nobody = pl.DataFrame(schema={"original": pl.String, "released": pl.String})
         return nothing.with_columns(pl.lit(_ANY_DAY).alias("day")), nobody
-    led = [pl.col("referrer").str.extract(_OF_URL).alias("led")] if "referrer" in shape.released else []
+    led = pl.col("referrer").str.extract(_OF_URL) if "referrer" in shape.released else pl.lit(None, pl.String)
     columns = {"name": pl.col(shape.subject), "page": pl.col(shape.item), "day": _day(pl.col(shape.time))}
-    rows = comparison.release.log.frame.select(**columns).with_columns(pl.lit(None, pl.String).alias("led"))
-    rows = comparison.release.log.frame.select(*led, **columns) if led else rows
+    rows = comparison.release.log.frame.select(led=led, **columns)
     table = rows.collect(engine="streaming").with_row_index("released_row")
     bare = table.filter(pl.col("name").is_null() & pl.col("led").is_not_null())
     bare = bare.with_columns(pl.format("row {}", "released_row").alias("name"))
@@ -188,7 +186,8 @@ def attack(clues: pl.DataFrame, visits: pl.DataFrame, rows: pl.DataFrame, names:
     """
     stand = _Postings.of(rows)
     own = names.join(clues, left_on="original", right_on="visitor", how="semi").unique()
-    mine = {who: stand.numbers(theirs) for who, theirs in own.group_by("original").agg("released").iter_rows()}
+    of_visitor = own.group_by("original").agg("released").iter_rows()
+    mine = {who: [stand.numbers[name] for name in theirs if name in stand.numbers] for who, theirs in of_visitor}
     pages = visits.join(clues, on="visitor", how="semi").select("visitor", "page").unique().group_by("visitor")
     read = dict(pages.agg("page").iter_rows())
     lines = []
@@ -202,7 +201,7 @@ def attack(clues: pl.DataFrame, visits: pl.DataFrame, rows: pl.DataFrame, names:
             more = len(further & stand.pages_of(int(fits[0])))
         lines.append((
             visitor, fits.size, alone, theirs.size / max(1, fits.size),
-            len(mine.get(visitor, [])) / max(1, len(stand.name_number)), more,
+            len(mine.get(visitor, [])) / max(1, len(stand.numbers)), more,
         ))  # fmt: skip
     schema = {"visitor": pl.String, "candidates": pl.Int64, "singled_out": pl.Boolean}
     return pl.DataFrame(
@@ -214,49 +213,37 @@ def attack(clues: pl.DataFrame, visits: pl.DataFrame, rows: pl.DataFrame, names:
 class _Postings:
     """Which names have a page, and on which days."""
 
-    page_number: dict[str, int]
-    name_number: dict[str, int]
-    start: NDArray[np.int64]
-    """Where the rows of each page begin, by its number."""
-    name: NDArray[np.int64]
-    day: NDArray[np.int64]
-    page: NDArray[np.int64]
+    rows: pl.DataFrame
+    """page, name, number (of the name), day, sorted."""
+    spans: dict[str, tuple[int, int]]
+    """Where the rows of each page begin, and how many they are."""
+    numbers: dict[str, int]
+    """The number of each name."""
 
     @classmethod
     def of(cls, rows: pl.DataFrame) -> _Postings:
         """`rows`: name, page, day."""
-        numbered = []
-        table = rows.unique()
-        for column in ("page", "name"):
-            values = table.select(column).unique().sort(column).with_row_index(f"_{column}")
-            numbered.append(dict(values.select(column, f"_{column}").iter_rows()))
-            table = table.join(values, on=column)
-        table = table.sort("_page", "_name", "day")
-        page, name, day = (table[column].cast(pl.Int64).to_numpy() for column in ("_page", "_name", "day"))
-        start = np.searchsorted(page, np.arange(len(numbered[0]) + 1))
-        return cls(numbered[0], numbered[1], start, name, day, page)
-
-    def numbers(self, names: list[str]) -> list[int]:
-        """The numbers of names, those that have rows."""
-        return [self.name_number[name] for name in names if name in self.name_number]
+        number = (pl.col("name").rank("dense") - 1).cast(pl.Int64)
+        table = rows.unique().with_columns(number=number).sort("page", "number", "day")
+        begin = table.with_row_index("begin").group_by("page").agg(pl.col("begin").min(), pl.len())
+        spans = {page: (first, count) for page, first, count in begin.iter_rows()}
+        return cls(table, spans, dict(table.select("name", "number").unique().iter_rows()))
 
     def label(self, page: str) -> str | None:
         """What a page is looked for as: itself, or its longest beginning that is there."""
-        return next((label for label in _beginnings(page) if label in self.page_number), None)
+        return next((label for label in _beginnings(page) if label in self.spans), None)
 
     def names_with(self, label: str | None, day: int) -> NDArray[np.int64]:
         """The names that have it on a day, or without one."""
         if label is None:
             return np.zeros(0, dtype=np.int64)
-        number = self.page_number[label]
-        here = slice(self.start[number], self.start[number + 1])
-        that_day = (self.day[here] == day) | (self.day[here] == _ANY_DAY)
-        return np.asarray(self.name[here][that_day])
+        here = self.rows.slice(*self.spans[label])
+        that_day = (pl.col("day") == day) | (pl.col("day") == _ANY_DAY)
+        return here.filter(that_day)["number"].to_numpy()
 
     def pages_of(self, name: int) -> set[str]:
         """All that stands under a name."""
-        there = set(self.page[self.name == name].tolist())
-        return {page for page, number in self.page_number.items() if number in there}
+        return set(self.rows.filter(pl.col("number") == name)["page"])
 
 
 def _beginnings(path: str) -> Iterator[str]:

@@ -30,8 +30,8 @@ from coterie.core.scores import Score
 from coterie.core.shapes import QUERIES
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import Rate, Shares, figures_in, mean, sentences, share_of
-from coterie.measures.subjects import drawn, first_drawn, people_behind
+from coterie.measures.rates import Rate, Shares, figures_in, mean, sentences, share_of, titled
+from coterie.measures.subjects import drawn, first_drawn, people_behind, rarer_first
 from coterie.text.language import Language, language_in
 
 needs = frozenset({"record", "text"})
@@ -49,14 +49,14 @@ FOUND = Rate(
     control="a guess among all people of the log",
     shape="QUERIES",
 )
-figures = (
-    FOUND.figure(33),
-    figures_in("attacks", 33)(
-        "after.outsiders",
+SHOWN = {
+    **FOUND.shown,
+    "after.outsiders": titled(
         "Found by two words, though not in the log",
         "The same for people who are not in the log: how often the attacker is wrong.",
     ),
-)
+}
+figures = figures_in("attacks", 33, SHOWN)
 weighed = (FOUND.weighed,)
 findings = sentences(
     "singling out",
@@ -127,16 +127,8 @@ def attack(clues: pl.DataFrame, rows: pl.DataFrame, words: pl.DataFrame) -> pl.D
 
     `own`: whether the user is one of these people. `rows`: person, item, each pair once; `words`: item, word.
     """
-    pairs = clues.select("one", "two").unique()
-    often = words.group_by("word").len("often")
-    having = pairs.join(often, left_on="one", right_on="word").join(
-        often, left_on="two", right_on="word", suffix="_two"
-    )  # fmt: skip
-    rarer = pl.col("often") <= pl.col("often_two")
-    having = having.with_columns(
-        first=pl.when(rarer).then("one").otherwise("two"), second=pl.when(rarer).then("two").otherwise("one")
-    )
-    items = having.join(words, left_on="first", right_on="word")  # few items have the rarer one
+    having = rarer_first(clues.select("one", "two").unique(), "one", "two", words.rename({"word": "value"}))
+    items = having.join(words, left_on="first", right_on="word")
     items = items.join(words, left_on=["item", "second"], right_on=["item", "word"], how="semi")
     items = items.select("one", "two", "item")
     key = ["one", "two"]

@@ -43,12 +43,11 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from coterie.core import randomness
 from coterie.core.scores import Score
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison, everybody
-from coterie.measures.rates import OF_RELEASED, Rate, Shares, figures_in, mean, sentences, share_of
-from coterie.measures.subjects import drawn, units_of
+from coterie.measures.rates import OF_RELEASED, Rate, Shares, figures_in, mean, sentences, share_of, titled
+from coterie.measures.subjects import drawn, keyed, rarer_first, units_of
 
 needs = frozenset({"record", "text"})
 ATTACKED = 1_000
@@ -76,31 +75,30 @@ DAY = Rate(
 TWO = Rate(
     "two_queries", "Found by two searches", "The same for two different searches, one after the other.", unit=_UNIT
 )
-_figure = figures_in("attacks", 30, expected=True)
-figures = (
-    _figure(
-        "after.unique",
+RARE = {
+    "after.unique": titled(
         "A rare query under one name only",
         "Users whom somebody finds for certain who saw them type their rarest released query. Where no row has a name, "
         "nobody is found.",
         beside=(("chance", "after.unique.chance"),),
     ),
-    _figure(
-        "after.share",
+    "after.share": titled(
         "What a witness of that query reads besides",
         "Share of a user's other queries that stand under the name which has the query, mean over users.",
         beside=(("chance", "after.share.chance"),),
     ),
-    ONE.figure(31),
-    OWN.figure(31),
-    figures_in("attacks", 31)(
-        "after.one_query.outsiders",
+}
+SHOWN = {
+    **ONE.shown,
+    **OWN.shown,
+    "after.one_query.outsiders": titled(
         "Found by one search, though not in the log",
         "The same for people who are not in the log: how often a witness is wrong.",
     ),
-    DAY.figure(31),
-    TWO.figure(31),
-)
+    **DAY.shown,
+    **TWO.shown,
+}
+figures = (*figures_in("attacks", 30, RARE, expected=True), *figures_in("attacks", 31, SHOWN))
 weighed = (ONE.weighed, OWN.weighed)
 findings = sentences(
     "singling out",
@@ -235,11 +233,7 @@ def fits(known: pl.DataFrame, rows: pl.DataFrame, kind: str) -> pl.DataFrame:
         found = found.select("item", "other", "day", "unit", "person").unique()
     elif kind == "two_queries":
         having = rows.select("unit", "item").unique()
-        often = having.group_by("item").len("often")
-        pairs = clues.join(often, on="item").join(often, left_on="other", right_on="item", suffix="_other")
-        rarer = pl.col("often") <= pl.col("often_other")
-        first, second = (pl.when(rarer).then(a).otherwise(b) for a, b in (("item", "other"), ("other", "item")))
-        pairs = pairs.with_columns(first=first, second=second)  # few units have the rarer one
+        pairs = rarer_first(clues, "item", "other", having.rename({"item": "value"}))
         one = rows.select("unit", "person", "item").unique()
         found = pairs.join(one, left_on="first", right_on="item")
         found = found.join(having, left_on=["unit", "second"], right_on=["unit", "item"], how="semi")
@@ -299,11 +293,8 @@ def _learnt(
     unique = hits.filter(pl.col("names") == 1).select("subject", pl.lit(True).alias("unique"))
     table = owned.group_by("subject").agg((pl.len().cast(pl.Int64) - 1).alias("others"))
     anywhere = owned.join(having, on="item").join(seen.select("subject", seen="item"), on="subject")
-    anywhere = (
-        anywhere.filter(pl.col("item") != pl.col("seen"))
-        .group_by("subject")
-        .agg(anywhere=pl.col("names").sum() / every)
-    )
+    further = anywhere.filter(pl.col("item") != pl.col("seen")).group_by("subject")
+    anywhere = further.agg(anywhere=pl.col("names").sum() / every)
     a_name = own.join(released.select(name="subject").unique(), on="name", how="semi").group_by("subject")
     for each in (unique, read, anywhere, a_name.agg(a_name=pl.len() / every)):
         table = table.join(each, on="subject", how="left")
@@ -316,7 +307,5 @@ def _learnt(
 def _rarest(choices: pl.DataFrame, seed: int) -> pl.DataFrame:
     """subject, item, names: of each subject the item that the fewest names have."""
     rarest = choices.filter(pl.col("names") == pl.col("names").min().over("subject"))
-    text = rarest.select(pl.concat_str("subject", "item", separator="\0")).to_series()
-    drawn = pl.Series("drawn", randomness.keys(seed, "witness query", text))
-    ordered = rarest.with_columns(drawn).sort("subject", "drawn", "item")
+    ordered = keyed(rarest, seed, "witness query", "subject", "item").sort("subject", "drawn", "item")
     return ordered.unique("subject", keep="first", maintain_order=True).drop("drawn")

@@ -19,23 +19,21 @@ from coterie.core.promise import k_of
 from coterie.core.scores import Score
 from coterie.core.shapes import Shape
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import figures_in
+from coterie.measures.rates import figures_in, titled
 
 needs = frozenset({"record", "rows"})
-_figure = figures_in("privacy", 25)
-figures = (
-    _figure(
-        "after.one",
+SHOWN = {
+    "after.one": titled(
         "Rows with one person behind them",
         "Released rows, all columns together, that come from one person, however often they appear. Lower is safer.",
     ),
-    _figure(
-        "after.few",
+    "after.few": titled(
         "Rows with fewer than k people behind them",
         "The same for fewer people than the promised k. Where details of a query are released for those who "
         "share them, a few of its rows may be left without any: at least k people typed the query all the same.",
     ),
-)
+}
+figures = figures_in("privacy", 25, SHOWN)
 
 
 def measure(comparison: Comparison) -> Iterator[Score]:

@@ -17,33 +17,30 @@ import polars as pl
 
 from coterie.core.scores import Glance, Score
 from coterie.measures.comparison import Comparison, of_few_queries
-from coterie.measures.rates import figures_in
+from coterie.measures.rates import figures_in, titled
 
 needs = frozenset({"record", "text"})
 THRESHOLD = 40  # paper 000 calls a user protected at or below this level
-_figure = figures_in("privacy", 10, expected=True, before="100.0%")
-figures = (
-    _figure(
-        "exposed.mean",
+SHOWN = {
+    "exposed.mean": titled(
         "Exposure, mean over users",
         "How much of a user's searches can be read in the release, from 0% (nothing) to 100% (all). It is "
         "counted as if the reader knew whose rows are whose. Lower is safer.",
         glance=Glance(axis="exposure", reading="Less exposure is safer."),
         over_k=40,
     ),
-    _figure("exposed.median", "Exposure, median user", "Half of the users are exposed less than this, half more."),
-    _figure(
-        f"exposed.above_{THRESHOLD}",
+    "exposed.median": titled("Exposure, median user", "Half of the users are exposed less than this, half more."),
+    f"exposed.above_{THRESHOLD}": titled(
         f"Users exposed above {THRESHOLD}%",
         f"In the research on query logs a user counts as protected up to {THRESHOLD}%; this is the share beyond.",
     ),
-    _figure(
-        "channel.mean",
+    "channel.mean": titled(
         "Exposure, counting what is absent",
         "The mean for a reader who also learns from what is missing. It is never the lower of the two.",
         over_k=50,
     ),
-)
+}
+figures = figures_in("privacy", 10, SHOWN, expected=True, before="100.0%")
 
 
 def measure(comparison: Comparison) -> Iterator[Score]:

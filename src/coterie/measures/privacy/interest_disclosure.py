@@ -16,31 +16,28 @@ Better groups keep more meaning, and disclose more: both rise together.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import polars as pl
 
 from coterie.core.scores import Score
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import figures_in
+from coterie.measures.rates import figures_in, titled
 from coterie.measures.subjects import Meaning, levels_of, profile_names
 
 needs = frozenset({"record", "taxonomy"})
-_figure = figures_in("privacy", 30)
-figures = (
-    _figure(
-        "right",
+SHOWN = {
+    "right": titled(
         "Main interest guessed from the profile",
         "Users whose main interest somebody guesses who knows which profile is theirs, mean over levels of the "
         "taxonomy. It rises with what profiles are good for: the price of groups of like users. Lower is safer.",
     ),
-    _figure(
-        "majority",
+    "majority": titled(
         "Main interest guessed without it",
         "The same by somebody who knows only which main interest is the most frequent.",
     ),
-)
+}
+figures = figures_in("privacy", 30, SHOWN)
 
 
 def measure(comparison: Comparison) -> Iterator[Score]:
@@ -58,8 +55,8 @@ def measure(comparison: Comparison) -> Iterator[Score]:
         )
         if users.is_empty():
             raise NotApplicableError(f"No query has a category at level {level}.")
-        right = _percent(users.filter(pl.col("truth") == pl.col("guess")).height, users.height)
-        majority = _percent(users["truth"].unique_counts().max(), users.height)
+        right = 100 * users.filter(pl.col("truth") == pl.col("guess")).height / users.height
+        majority = 100 * int(users["truth"].unique_counts().to_numpy().max()) / users.height
         levels.append((right, majority))
         yield from _scores(f"level_{level}.", right, majority)
     yield from _scores("", *(sum(numbers) / len(levels) for numbers in zip(*levels, strict=True)))
@@ -69,10 +66,6 @@ def _scores(prefix: str, right: float, majority: float) -> Iterator[Score]:
     yield Score(f"{prefix}right", right, "% of users")
     yield Score(f"{prefix}majority", majority, "% of users")
     yield Score(f"{prefix}gain", right - majority, "percentage points")
-
-
-def _percent(part: Any, whole: int) -> float:
-    return 100.0 * int(part) / whole
 
 
 def _main(shares: pl.DataFrame, name: str) -> pl.DataFrame:

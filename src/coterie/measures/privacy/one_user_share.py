@@ -26,19 +26,18 @@ from coterie.core.arrays import Floats
 from coterie.core.promise import to_dict
 from coterie.core.scores import Score
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import SAMPLES, figures_in, scored, weights
+from coterie.measures.rates import SAMPLES, figures_in, scored, titled, weights
 
 needs = frozenset({"text"})
-_figure = figures_in("privacy", 25)
-figures = (
-    _figure(
-        "after.distinct",
+SHOWN = {
+    "after.distinct": titled(
         "Released queries that one person alone typed",
         "Of the different queries in the release. Nobody else in the log typed them, so whoever recognises one "
         "knows that all its rows are of one person.",
     ),
-    _figure("after.rows", "Released rows with a query that one person alone typed", "The same, counted by rows."),
-)
+    "after.rows": titled("Released rows with a query that one person alone typed", "The same, counted by rows."),
+}
+figures = figures_in("privacy", 25, SHOWN)
 
 
 def measure(comparison: Comparison) -> Iterator[Score]:

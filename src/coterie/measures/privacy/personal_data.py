@@ -18,25 +18,25 @@ import polars as pl
 
 from coterie.core.scores import Score
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import figures_in
+from coterie.measures.rates import figures_in, titled
 
 needs: frozenset[str] = frozenset()
-_on_sheet, _in_table = figures_in("sheet", 10), figures_in("privacy", 40)
-figures = (
-    _on_sheet(
-        "after.rows",
+ON_SHEET = {
+    "after.rows": titled(
         "Rows that look like personal data",
         "By their shape or checksum: addresses, telephone and account numbers. Names of people, health and beliefs are "
         "not recognized.",
     ),
-    _on_sheet("after.queries", "Different queries in these rows"),
-    _in_table(
-        "after.rows",
+    "after.queries": titled("Different queries in these rows"),
+}
+IN_TABLE = {
+    "after.rows": titled(
         "Rows that look like personal data",
         "Rows with a query that looks like an address or a number that belongs to somebody.",
     ),
-    _in_table("after.queries", "Queries that look like personal data", "The different queries in these rows."),
-)
+    "after.queries": titled("Queries that look like personal data", "The different queries in these rows."),
+}
+figures = (*figures_in("sheet", 10, ON_SHEET), *figures_in("privacy", 40, IN_TABLE))
 
 
 def measure(comparison: Comparison) -> Iterator[Score]:

@@ -17,25 +17,23 @@ import polars as pl
 
 from coterie.core.scores import Score
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import figures_in
+from coterie.measures.rates import figures_in, titled
 from coterie.measures.subjects import DOC, TERM, WEIGHT, vectors_of
 
 needs = frozenset({"record", "text"})
-_figure = figures_in("privacy", 12, before="100.0%")
-figures = (
-    _figure(
-        "mean",
+SHOWN = {
+    "mean": titled(
         "Terms of a document that can be read",
         "Terms of a document that stand in the vector which it shares with others, mean over documents. Lower "
         "is safer.",
         over_k=45,
     ),
-    _figure(
-        "true",
+    "true": titled(
         "Terms of a vector that are true of a document",
         "Of the terms of a released vector, those that a document behind it really has, mean over documents.",
     ),
-)
+}
+figures = figures_in("privacy", 12, SHOWN, before="100.0%")
 
 
 def measure(comparison: Comparison) -> Iterator[Score]:

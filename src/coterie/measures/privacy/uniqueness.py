@@ -16,7 +16,7 @@ import polars as pl
 from coterie.core.arrays import Flags, Ints, Short, offsets
 from coterie.core.scores import Picture, Score
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import figures_in
+from coterie.measures.rates import figures_in, titled
 
 needs: frozenset[str] = frozenset()
 _BARS = Picture(
@@ -25,17 +25,16 @@ _BARS = Picture(
     reading="Share of users in the original, and of names in a release, whom somebody would recognize who knows this "
     "much about them.",
 )
-_figure = figures_in("privacy", 20, expected=True, picture=_BARS)
-figures = (
-    _figure(
-        "after.one_query",
+SHOWN = {
+    "after.one_query": titled(
         "Singled out by one query",
         "Users (in a release: names) with a query that nobody else has. A release whose rows carry no names "
         "links nothing and shows 0%.",
     ),
-    _figure("after.two_queries", "Singled out by two queries", "The same for somebody who knows two of the queries."),
-    _figure("after.profile", "Singled out by all queries", "Users (names) whose set of queries nobody else has."),
-)
+    "after.two_queries": titled("Singled out by two queries", "The same for somebody who knows two of the queries."),
+    "after.profile": titled("Singled out by all queries", "Users (names) whose set of queries nobody else has."),
+}
+figures = figures_in("privacy", 20, SHOWN, expected=True, picture=_BARS)
 
 
 def measure(comparison: Comparison) -> Iterator[Score]:

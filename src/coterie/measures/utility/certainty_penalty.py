@@ -24,21 +24,21 @@ from coterie.core.scores import Score
 from coterie.core.shapes import QUERIES
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import figures_in
+from coterie.measures.rates import figures_in, titled
+from coterie.measures.subjects import with_all_above
 from coterie.taxonomies import Taxonomy
 from coterie.text.words import words
 
 needs: frozenset[str] = frozenset()
-_figure = figures_in("utility", 40)
-figures = (
-    _figure(
-        "ncp",
+SHOWN = {
+    "ncp": titled(
         "Certainty penalty (NCP)",
         "How much of the words of the log the release leaves out or makes less specific, from 0 (nothing) to 1 "
         "(all). Lower is more useful.",
         before="0 of 1",
     ),
-)
+}
+figures = figures_in("utility", 40, SHOWN)
 RELEASED, SUPPRESSED = 0.0, 1.0
 """What a word costs that is released as it is, and one that is not released."""
 
@@ -146,18 +146,7 @@ def _cheapest(wanted: pl.DataFrame, sets: pl.DataFrame, tree: Taxonomy) -> pl.Da
     # Some methods release plain labels, which may stand for any concept that has them.
     number = pl.concat([numbered.with_columns(names.alias("name")) for names in (tree.names, tree.labels)]).unique()
     released = sets.join(number, on="name").select("owner", "above", "leaves")
-    kinds = wanted.select(pl.col("concept").unique())
-    ways = kinds.with_columns(
-        pl.Series("above", [_way(concept, tree) for concept in kinds["concept"]], dtype=pl.List(pl.Int64))
-    ).explode("above")
+    ways = with_all_above(wanted.select(pl.col("concept").unique()).with_columns(above="concept"), tree, "above")
     above = wanted.join(ways, on="concept").join(released, on=["owner", "above"])
     price = pl.when(pl.col("leaves") == 1).then(RELEASED).otherwise(pl.col("leaves") / whole)
     return above.group_by("owner", "concept").agg(price.min().alias("penalty"))
-
-
-def _way(concept: int, tree: Taxonomy) -> list[int]:
-    """A concept and all above it."""
-    way = [concept]
-    while way[-1] > 0:
-        way.append(int(tree.parent[way[-1]]))
-    return way

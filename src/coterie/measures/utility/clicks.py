@@ -16,35 +16,30 @@ seed, are asked about. A release without clicked pages foretells none.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
-from coterie.core import randomness
-from coterie.core.arrays import Floats, Ints
+from coterie.core.arrays import Floats
 from coterie.core.scores import Score
 from coterie.core.shapes import QUERIES
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
 from coterie.measures.learning import Terms
-from coterie.measures.rates import FIRST, figures_in, means, reciprocal_rank, scored
-from coterie.measures.subjects import drawn
-from coterie.text.hosts import host_of
+from coterie.measures.rates import FIRST, figures_in, of_trials, reciprocal_rank, titled
+from coterie.measures.subjects import drawn, first_drawn, with_hosts
 from coterie.text.language import Language, language_in
 
 needs = frozenset({"later"})
-_figure = figures_in("utility", 95, before="before.{}")
-figures = (
-    _figure(
-        "mrr",
+SHOWN = {
+    "mrr": titled(
         "Clicked hosts of other people foretold",
         "Hosts are ranked by the clicks of the released queries that are nearest to what somebody searches "
         "for who is not in the log: 100% means that the clicked one always stands first (MRR@10).",
     ),
-)
+}
+figures = figures_in("utility", 95, SHOWN, before="before.{}")
 NEAR = 15
 QUERIES_EACH = 20
 MOST_PEOPLE = 500
@@ -71,8 +66,7 @@ def measure(comparison: Comparison) -> Iterator[Score]:
         rows = log.frame.select(item=pl.col(shape.item), page=pl.col(shape.page)).collect(engine="streaming")
         clicked = with_hosts(rows.drop_nulls()).group_by("item", "host").len("n")
         values = {"mrr": foretold(asked, clicked, spoken), "popular": popular(asked, clicked)}
-        for key, of_searches in values.items():
-            yield from scored(prefix + key, means(comparison.seed, 100 * _by_person(asked, of_searches)), _UNIT)
+        yield from of_trials(prefix, pl.DataFrame({"subject": asked["subject"], **values}), comparison.seed, _UNIT)
 
 
 def _asked(comparison: Comparison) -> pl.DataFrame:
@@ -82,23 +76,7 @@ def _asked(comparison: Comparison) -> pl.DataFrame:
     rows = with_hosts(later.join(insiders, on="subject", how="anti")).select("subject", "item", "host")
     people = drawn(rows["subject"].unique().sort(), MOST_PEOPLE, comparison.seed, "people who click")
     rows = rows.filter(pl.col("subject").is_in(people.implode())).unique()
-    label = rows.select(pl.concat_str("subject", "item", "host", separator="\0").alias("label")).to_series()
-    keyed = rows.with_columns(pl.Series("key", randomness.keys(comparison.seed, "clicks", label)))
-    ordered = keyed.sort("subject", "key", "item", "host")
-    return ordered.group_by("subject", maintain_order=True).head(QUERIES_EACH).select("subject", "item", "host")
-
-
-def with_hosts(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows with the `host` of their page, without those that have none."""
-    pages = rows.select("page").unique()
-    hosts = pages.with_columns(host=pl.Series([host_of(page) for page in pages["page"].to_list()], dtype=pl.String))
-    return rows.join(hosts.filter(pl.col("host") != ""), on="page", maintain_order="left")
-
-
-def _by_person(asked: pl.DataFrame, values: Floats) -> Floats:
-    """The mean over the searches of each person, in order."""
-    table = asked.with_columns(pl.Series("value", values)).group_by("subject").agg(pl.col("value").mean())
-    return np.asarray(table.sort("subject")["value"].to_numpy(), dtype=np.float64)
+    return first_drawn(rows, ["subject"], "clicks", comparison.seed, QUERIES_EACH)
 
 
 def popular(asked: pl.DataFrame, clicked: pl.DataFrame) -> Floats:
@@ -114,51 +92,26 @@ def foretold(asked: pl.DataFrame, clicked: pl.DataFrame, spoken: Language) -> Fl
     """The value of each search (item, host), by the nearest queries of `clicked`: item, host, n."""
     from coterie.kernels.nearest import nearest
 
-    base = _Base.of(clicked, spoken)
+    known = clicked.select(pl.col("item").unique().sort()).with_row_index("id")
     queries = asked.select("item").unique(maintain_order=True).with_row_index("id")
-    words = _words(queries, spoken)
-    vectors = base.terms.weighed(words, queries.height)
-    near, cosine = nearest(vectors.start, vectors.feature, vectors.weight, *base.lists, max(1, base.queries), NEAR)
-    scores: list[dict[str, float]] = []
-    for place in range(queries.height):
-        of_host: dict[str, float] = defaultdict(float)
-        for query, similar in zip(near[place], cosine[place], strict=True):
-            if query >= 0:
-                for host, part in base.hosts[query]:
-                    of_host[host] += float(similar) * part
-        scores.append({host: round(score, _DIGITS) for host, score in of_host.items()})
-    places = dict(queries.select("item", "id").iter_rows())
-    values = []
-    for item, host in asked.select("item", "host").iter_rows():
-        mine = scores[places[item]]
-        values.append(reciprocal_rank(mine[host], np.array(list(mine.values()))) if host in mine else 0.0)
-    return np.array(values)
-
-
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class _Base:
-    """Queries that were clicked after, as vectors, and the hosts of each."""
-
-    terms: Terms
-    lists: tuple[Ints, Ints, Floats]
-    queries: int
-    hosts: list[list[tuple[str, float]]]
-
-    @classmethod
-    def of(cls, clicked: pl.DataFrame, spoken: Language) -> _Base:
-        from coterie.kernels.nearest import columns_of
-
-        queries = clicked.select(pl.col("item").unique().sort()).with_row_index("id")
-        words, n = _words(queries, spoken), queries.height
-        terms = Terms.of(words, n)
-        vectors = terms.weighed(words, n)
-        lists = columns_of(vectors.start, vectors.feature, vectors.weight, vectors.n_features)
-        part = (pl.col("n") / pl.col("n").sum().over("item")).alias("part")
-        rows = clicked.with_columns(part).join(queries, on="item").sort("id", "host")
-        hosts: list[list[tuple[str, float]]] = [[] for _ in range(n)]
-        for query, host, share in rows.select("id", "host", "part").iter_rows():
-            hosts[query].append((host, share))
-        return cls(terms=terms, lists=lists, queries=n, hosts=hosts)
+    of_known, of_asked = (_words(each, spoken) for each in (known, queries))
+    terms = Terms.of(of_known, known.height)
+    base, vectors = terms.weighed(of_known, known.height), terms.weighed(of_asked, queries.height)
+    near, cosine = nearest(*vectors.rows, *base.columns, max(1, known.height), NEAR)
+    row, rank = np.nonzero(near >= 0)
+    votes = pl.DataFrame({"id": row, "query": near[row, rank], "similar": cosine[row, rank]})
+    part = (pl.col("n") / pl.col("n").sum().over("item")).alias("part")
+    hosts = clicked.join(known, on="item").sort("id", "host").select("host", part, query=pl.col("id").cast(pl.Int64))
+    votes = votes.join(hosts, on="query", maintain_order="left_right")
+    voted = votes.select("id", "host").unique(maintain_order=True).with_row_index("pair")
+    pair = votes.join(voted, on=["id", "host"], maintain_order="left")["pair"].to_numpy()
+    sums = np.bincount(pair, (votes["similar"] * votes["part"]).to_numpy(), minlength=voted.height)  # in this order
+    voted = voted.with_columns(score=pl.Series([round(score, _DIGITS) for score in sums.tolist()], dtype=pl.Float64))
+    of_query = {number: np.array(each) for number, each in voted.group_by("id").agg("score").iter_rows()}
+    wanted = asked.join(queries.cast({"id": pl.Int64}), on="item", maintain_order="left")
+    wanted = wanted.join(voted, on=["id", "host"], how="left", maintain_order="left").select("id", "score")
+    ranks = (0.0 if mine is None else reciprocal_rank(mine, of_query[number]) for number, mine in wanted.iter_rows())
+    return np.array(list(ranks))
 
 
 def _words(queries: pl.DataFrame, spoken: Language) -> pl.DataFrame:

@@ -23,44 +23,39 @@ groups `ratio` compares with these, user by user. At most 2,000 users are asked.
 from __future__ import annotations
 
 import sys
-from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from coterie.core import randomness
+from coterie.core.arrays import Ints
 from coterie.core.scores import Score
 from coterie.core.shapes import QUERIES
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import FIRST, figures_in, means, reciprocal_rank, scored
-from coterie.measures.subjects import drawn
+from coterie.measures.rates import FIRST, figures_in, of_trials, reciprocal_rank, titled
+from coterie.measures.subjects import drawn, first_drawn
 
 needs = frozenset({"later"})
-_figure = figures_in("utility", 94, before="before.{}")
-figures = (
-    _figure(
-        "with_profile",
+SHOWN = {
+    "with_profile": titled(
         "Later queries completed, with the profile",
         "Three letters of a later query are typed, and released strings are suggested, those of the person's "
         "profile before others: 100% means that the query always stands first (MRR@10).",
     ),
-    _figure(
-        "without_profile",
+    "without_profile": titled(
         "Later queries completed, for anybody",
         "The same for somebody of whom nothing is known: the most frequent strings are suggested first.",
     ),
-    _figure(
-        "others",
+    "others": titled(
         "Later queries of other people completed",
         "Half of the letters of what people search for who are not in the log are typed, and released strings "
         "are suggested, the most frequent ones first (MRR@10).",
     ),
-)
+}
+figures = figures_in("utility", 94, SHOWN, before="before.{}")
 LETTERS = 3
 QUERIES_EACH = 6
 MOST_USERS = 2_000
@@ -81,9 +76,8 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     if foreign.height:
         yield Score("others.users", foreign["subject"].n_unique(), "people who are not in the log")
         for prefix, items in (("", comparison.items_after), ("before.", comparison.items_before)):
-            ranks = foreign.with_columns(pl.Series("value", half_typed(items, foreign["item"])))
-            by_user = ranks.group_by("subject").agg(pl.col("value").mean()).sort("subject")["value"].to_numpy()
-            yield from scored(f"{prefix}others", means(comparison.seed, 100 * by_user), _UNIT)
+            trials = foreign.select("subject", others=pl.Series(half_typed(items, foreign["item"])))
+            yield from of_trials(prefix, trials, comparison.seed, _UNIT)
 
 
 def _of_users(comparison: Comparison, earlier: pl.DataFrame, typed: pl.DataFrame) -> Iterator[Score]:
@@ -92,38 +86,26 @@ def _of_users(comparison: Comparison, earlier: pl.DataFrame, typed: pl.DataFrame
     yield Score("users", users.height, "users with later queries")
     yield Score("queries", typed.height, "later queries")
     theirs = earlier.join(users, on="subject", how="semi")
-    before = Suggestions(comparison.items_before, typed["item"], theirs)
-    after = Suggestions(comparison.items_after, typed["item"], _released(comparison, users))
-    for prefix, suggestions in (("", after), ("before.", before)):
-        values = _values(typed, suggestions)
-        for key in ("with_profile", "without_profile") if suggestions.profiles is not None else ("without_profile",):
-            yield from scored(prefix + key, means(comparison.seed, 100 * values[key].to_numpy()), _UNIT)
+    after, before = (comparison.items_after, _released(comparison, users)), (comparison.items_before, theirs)
+    for prefix, (items, profiles) in (("", after), ("before.", before)):
+        yield from of_trials(prefix, _trials(items, typed, profiles), comparison.seed, _UNIT)
 
 
 def half_typed(items: pl.DataFrame, typed: pl.Series) -> list[float]:
     """The value of each query whose first half is typed, among strings (item, n) that begin with it."""
-    strings = sorted(items.drop_nulls().iter_rows())
-    texts, times = [text for text, _ in strings], np.array([n for _, n in strings], dtype=np.int64)
-    values = []
-    for query in typed:
-        letters = query[: (len(query) + 1) // 2]
-        begin, end = bisect_left(texts, letters), bisect_left(texts, letters + chr(sys.maxunicode))
-        place = bisect_left(texts, query, lo=begin, hi=end)
-        there = place < end and texts[place] == query
-        values.append(reciprocal_rank(int(times[place]), times[begin:end]) if there else 0.0)
-    return values
+    letters = typed.to_frame("item").select(pl.col("item").str.slice(0, (pl.col("item").str.len_chars() + 1) // 2))
+    return Suggestions.of(items).values(typed, letters.to_series())
 
 
 def _typed(later: pl.DataFrame, seed: int) -> pl.DataFrame:
     """subject, item: some later queries of some users, by the seed."""
     rows = later.filter(pl.col("item").str.len_chars() > LETTERS)
     users = drawn(rows["subject"].unique().sort(), MOST_USERS, seed, "users who type")
-    rows = rows.filter(pl.col("subject").is_in(users.implode())).sort("subject", "item")
-    rows = rows.with_columns(time=pl.int_range(pl.len()).over("subject", "item"))  # a query typed twice is two draws
-    label = rows.select(pl.concat_str("subject", "item", "time", separator="\0")).to_series()
-    rows = rows.with_columns(pl.Series("key", randomness.keys(seed, "queries that are typed", label)))
-    ordered = rows.sort("subject", "key", "item").group_by("subject", maintain_order=True)
-    return ordered.head(QUERIES_EACH).select("subject", "item")
+    rows = rows.filter(pl.col("subject").is_in(users.implode()))
+    rows = rows.select(
+        "subject", "item", time=pl.int_range(pl.len()).over("subject", "item")
+    )  # a query typed twice is two draws
+    return first_drawn(rows, ["subject"], "queries that are typed", seed, QUERIES_EACH).select("subject", "item")
 
 
 def _released(comparison: Comparison, users: pl.DataFrame) -> pl.DataFrame | None:
@@ -133,83 +115,75 @@ def _released(comparison: Comparison, users: pl.DataFrame) -> pl.DataFrame | Non
     names = comparison.names
     if names.is_empty() or names["original"].is_duplicated().any():
         return None
-    theirs = names.join(users, left_on="original", right_on="subject", how="semi")
-    rows = comparison.released.rename({"subject": "released"}).join(theirs, on="released")
-    return rows.select(pl.col("original").alias("subject"), "item").drop_nulls()
+    return comparison.released_of_original.join(users, on="subject", how="semi").drop_nulls()
+
+
+def _trials(items: pl.DataFrame, typed: pl.DataFrame, profiles: pl.DataFrame | None) -> pl.DataFrame:
+    """subject, with_profile (where profiles are known), without_profile: how well each query is completed."""
+    box = Suggestions.of(items.filter(pl.col("item").str.len_chars() > LETTERS))
+    queries, letters = typed["item"], typed["item"].str.slice(0, LETTERS)
+    trials: dict[str, Any] = {"subject": typed["subject"]}
+    if profiles is not None:
+        own = box.profiles(profiles, rows=int(items["n"].sum()))
+        trials["with_profile"] = box.values(queries, letters, [own.get(user) for user in typed["subject"]])
+    return pl.DataFrame(trials | {"without_profile": box.values(queries, letters)})
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Profile:
+    """What one person's profile adds to suggestions."""
+
+    place: Ints
+    """Where its strings are among those that are suggested."""
+    weight: Ints
+    """How often each stands in the profile, times the rows of the log."""
+    rows: int
+    """Of the profile."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Suggestions:
-    """What a search box knows: how often each string stands in a log, and in the profiles of some users."""
+    """What a search box knows: how often each string stands in a log."""
 
-    items: pl.DataFrame
-    """item, n."""
-    typed: pl.Series
-    """The queries that will be completed."""
-    profiles: pl.DataFrame | None
-    """subject, item: a row for each time."""
+    texts: pl.Series
+    """In order, so that those that begin alike stand together."""
+    times: Ints
 
-    @cached_property
-    def rows(self) -> int:
-        """How many rows the log has."""
-        return int(self.items["n"].sum())
+    @classmethod
+    def of(cls, items: pl.DataFrame) -> Suggestions:
+        """From item, n."""
+        strings = items.drop_nulls().sort("item")
+        return cls(strings["item"], strings["n"].to_numpy().astype(np.int64))
 
-    @cached_property
-    def strings(self) -> pl.DataFrame:
-        """place, item, n, letters: strings that are longer than the letters, those that begin alike together."""
-        longer = self.items.drop_nulls().filter(pl.col("item").str.len_chars() > LETTERS)
-        letters = pl.col("item").str.slice(0, LETTERS).alias("letters")
-        return longer.with_columns(letters).sort("letters", "item").with_row_index("place")
+    def places(self, items: pl.Series) -> Ints:
+        """Where these strings stand; -1 for those that are not there."""
+        known = pl.DataFrame({"item": self.texts}).with_row_index("place")
+        found = items.to_frame("item").join(known, on="item", how="left", maintain_order="left")
+        return found["place"].cast(pl.Int64).fill_null(-1).to_numpy()
 
-    @cached_property
-    def times(self) -> NDArray[np.int64]:
-        """How often each string stands in the log."""
-        return self.strings["n"].to_numpy().astype(np.int64)
+    def profiles(self, profiles: pl.DataFrame, rows: int) -> dict[str, _Profile]:
+        """The profile of each user (subject, item: a row for each time) beside a log of so many rows."""
+        counts = profiles.group_by("subject", "item").len("n").with_columns(pl.col("n").cast(pl.Int64))
+        counts = counts.with_columns(pl.Series("place", self.places(counts["item"])))
+        there = pl.col("place") >= 0
+        of_users = counts.group_by("subject").agg(pl.col("place", "n").filter(there), rows=pl.col("n").sum())
+        return {
+            user: _Profile(np.array(place, np.int64), rows * np.array(n, np.int64), own)
+            for user, place, n, own in of_users.iter_rows()
+        }
 
-    @cached_property
-    def spans(self) -> dict[str, tuple[int, int]]:
-        """For each beginning, where the strings with it begin and end."""
-        place = pl.col("place")
-        spans = self.strings.group_by("letters").agg(place.min(), (place.max() + 1).alias("end"))
-        return {letters: (begin, end) for letters, begin, end in spans.iter_rows()}
-
-    @cached_property
-    def places(self) -> dict[str, int]:
-        """Where the strings are that are typed or stand in a profile; a log may have far more."""
-        looked_up = [self.typed, *([] if self.profiles is None else [self.profiles["item"]])]
-        items = pl.DataFrame({"item": pl.concat(looked_up).unique()})
-        return dict(self.strings.join(items, on="item", how="semi").select("item", "place").iter_rows())
-
-    @cached_property
-    def of_users(self) -> dict[str, dict[str, int]]:
-        """How often each string stands in the profile of each user."""
-        counts: dict[str, dict[str, int]] = {}
-        if self.profiles is not None:
-            for user, item, n in self.profiles.group_by("subject", "item").len("n").iter_rows():
-                counts.setdefault(user, {})[item] = n
-        return counts
-
-    def value(self, query: str, user: str | None = None) -> float:
-        """1 / rank of the query among what is suggested for its first letters, the mean over orders of equals."""
-        letters = query[:LETTERS]
-        if query not in self.places:
-            return 0.0
-        begin, end = self.spans[letters]
-        own = self.of_users.get(user, {}) if user is not None else {}
-        weight = self.times[begin:end] * max(sum(own.values()), 1)  # whole numbers, so that equal shares are equal
-        for item, times in own.items():
-            if item[:LETTERS] == letters and item in self.places:
-                weight[self.places[item] - begin] += times * self.rows
-        mine = weight[self.places[query] - begin]
-        return reciprocal_rank(int(mine), weight)
-
-
-def _values(typed: pl.DataFrame, suggestions: Suggestions) -> pl.DataFrame:
-    """subject, with_profile, without_profile: the mean over their queries, users in order."""
-    pairs = typed.rows()
-    values = typed.with_columns(
-        pl.Series("with_profile", [suggestions.value(query, user) for user, query in pairs]),
-        pl.Series("without_profile", [suggestions.value(query) for _, query in pairs]),
-    )
-    by_user = values.group_by("subject", maintain_order=True).agg(pl.col("with_profile", "without_profile").mean())
-    return by_user.sort("subject")
+    def values(
+        self, typed: pl.Series, letters: pl.Series, profiles: Sequence[_Profile | None] | None = None
+    ) -> list[float]:
+        """1 / rank of each query among what is suggested for its letters, the mean over orders of equals."""
+        begin, end = (self.texts.search_sorted(letters + last) for last in ("", chr(sys.maxunicode)))
+        values = []
+        of_users = profiles or [None] * typed.len()
+        for place, first, last, own in zip(self.places(typed).tolist(), begin, end, of_users, strict=True):
+            weight = self.times[first:last]
+            if own is not None:  # whole numbers, so that equal shares are equal
+                weight = weight * max(own.rows, 1)
+                inside = (own.place >= first) & (own.place < last)
+                weight[own.place[inside] - first] += own.weight[inside]
+            values.append(reciprocal_rank(int(weight[place - first]), weight) if place >= 0 else 0.0)
+        return values

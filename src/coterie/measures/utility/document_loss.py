@@ -20,24 +20,22 @@ import numpy as np
 import polars as pl
 
 from coterie import taxonomies
-from coterie.core import randomness
 from coterie.core.scores import Score
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import figures_in
-from coterie.measures.subjects import DOC, vectors_of
+from coterie.measures.rates import figures_in, titled
+from coterie.measures.subjects import DOC, vectors_of, whole_groups
 
 needs = frozenset({"record"})
 DOCUMENTS = 1_000
-_figure = figures_in("utility", 47)
-figures = (
-    _figure(
-        "loss",
+SHOWN = {
+    "loss": titled(
         "Information loss of the groups (L)",
         "Squared distances of documents to what their group has in common, in percent of these and those of "
         "the groups to what all documents have in common. Lower is more useful.",
         before="0.0%",
     ),
-)
+}
+figures = figures_in("utility", 47, SHOWN)
 
 
 def measure(comparison: Comparison) -> Iterator[Score]:
@@ -45,7 +43,7 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     from coterie.models.documents import meanings
 
     vectors = vectors_of(comparison)
-    members = _sample(vectors.members, comparison.seed)
+    members = whole_groups(vectors.members, DOC, DOCUMENTS, comparison.seed, "sample of documents")
     rows = vectors.before.join(members, on=DOC, how="semi")
     found = meanings(rows, taxonomies.load(taxonomies.WORDNET))
     folding = found.folding
@@ -64,13 +62,3 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     yield Score("ssa", between, "squared distance")
     yield Score("sst", within + between, "squared distance")
     yield Score("loss", 100 * within / (within + between) if within + between else 0.0, "%")
-
-
-def _sample(members: pl.DataFrame, seed: int) -> pl.DataFrame:
-    """doc, group: whole groups, as many as have few enough documents together."""
-    groups = members.group_by("group").agg(pl.len().alias("size"), pl.col(DOC).min()).sort(DOC)
-    if members.height <= DOCUMENTS:
-        return members
-    shuffled = groups[np.argsort(randomness.keys(seed, "sample of documents", groups[DOC]), kind="stable")]
-    fits = (shuffled["size"].cum_sum() <= DOCUMENTS) | (pl.Series(range(shuffled.height)) == 0)
-    return members.join(shuffled.filter(fits), on="group", how="semi").sort(DOC)

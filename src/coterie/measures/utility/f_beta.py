@@ -20,22 +20,20 @@ import polars as pl
 
 from coterie.core.scores import Score
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import figures_in
+from coterie.measures.rates import figures_in, titled
 
 needs = frozenset({"labels", "text"})
-_figure = figures_in("utility", 50)
-figures = (
-    _figure(
-        "f_1",
+SHOWN = {
+    "f_1": titled(
         "Agreement with labels, F1",
         "Whether queries that people labelled harmless are released and sensitive ones left out; 1 is best.",
     ),
-    _figure(
-        "f_0_1",
+    "f_0_1": titled(
         "Agreement with labels, F0.1",
         "The same where a sensitive query that is released weighs far more than a harmless one left out.",
     ),
-)
+}
+figures = figures_in("utility", 50, SHOWN)
 BETAS = {"f_1": 1.0, "f_0_1": 0.1}
 
 

@@ -13,7 +13,7 @@ import polars as pl
 
 from coterie.core.scores import Picture, Score
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import figures_in
+from coterie.measures.rates import figures_in, titled
 from coterie.text.language import language_in
 from coterie.text.words import words
 
@@ -25,16 +25,15 @@ _RANKING = Picture(
     reading="Share of each in all rows (words: in all words). Where rare queries are left out the shares of the others "
     "grow; what matters is that their order stays.",
 )
-_figure = figures_in("utility", 30, expected=True, before="all", picture=_RANKING)
-figures = (
-    _figure(
-        "query.overlap",
+SHOWN = {
+    "query.overlap": titled(
         "Top queries that stayed on top",
         "How many of the original's most frequent queries are still among the most frequent.",
         picture_title="Most frequent queries",
     ),
-    _figure("word.overlap", "Top words that stayed on top", "The same for words.", picture_title="Most frequent words"),
-)
+    "word.overlap": titled("Top words that stayed on top", "The same for words.", picture_title="Most frequent words"),
+}
+figures = figures_in("utility", 30, SHOWN, expected=True, before="all", picture=_RANKING)
 
 
 def measure(comparison: Comparison) -> Iterator[Score]:

@@ -25,27 +25,25 @@ from coterie.core.scores import Score
 from coterie.core.shapes import QUERIES
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import figures_in
-from coterie.measures.subjects import Users, users_of
+from coterie.measures.rates import figures_in, titled
+from coterie.measures.subjects import Users, renumbered, users_of
 from coterie.text.words import digest_of
 
 needs = frozenset({"record", "text"})
 effort = 4
-_figure = figures_in("utility", 60)
-figures = (
-    _figure(
-        "mean_distance",
+SHOWN = {
+    "mean_distance": titled(
         "Distance of users to their profile",
         "How far users are from the common profile they got, from 0 (the same) to 1; mean over users.",
         before="0",
     ),
-    _figure(
-        "sse.ratio",
+    "sse.ratio": titled(
         "Spread within groups",
         "Squared distances of users to their common profile, compared with random groups of the same sizes. "
         "Below 1 the groups are of similar users; near 1 grouping at random would have done as well.",
     ),
-)
+}
+figures = figures_in("utility", 60, SHOWN)
 MOST_USERS = 2_000
 
 
@@ -65,8 +63,7 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     bare = all(users.after[name].null_count() == users.after.height for name in details)
     eq1, attrs = params.get("eq1", "text"), params.get("attrs", "drop" if bare else "nearest")
     times = params.get("times", EXACT)
-    first = users.members.filter(pl.col("user") == pl.col("user").min().over("group"))
-    released = users.after.join(first, on="user").select("group", *EVENT)
+    released = users.profiles.select("group", *EVENT)
     # The same users, whatever the release: the middle of them all, and random groups of the same sizes.
     asked = (__name__, comparison.seed, eq1, attrs, digest_of(users.members["user"]))
     middle = comparison.of_log(asked, lambda: _middle(users, eq1, attrs))
@@ -111,28 +108,19 @@ def sums(
     """SSE, mean distance, SSA, SST and L for groups (user, group) and their profiles, and the one of all users."""
     from coterie.kernels import kmeans
     from coterie.kernels.hausdorff import new_workspace
-    from coterie.models.events import EVENT_ORDER, encode
+    from coterie.models.events import EVENT, EVENT_ORDER, encode
 
     n = members.height
     group = members["group"].rank("dense").cast(pl.Int64).to_numpy() - 1
     sizes = np.bincount(group)
-    numbered = [
-        _numbered(users.before, "user", 0),
-        _numbered(profiles.sort("group", *EVENT_ORDER), "group", n),
-        _numbered(overall.sort("group", *EVENT_ORDER), "group", n + sizes.size),
-    ]
-    events = encode(pl.concat(numbered), users.scales_before, users.keys, eq1).events
+    shared, middle = (each.sort("group", *EVENT_ORDER) for each in (profiles, overall))
+    owners = ((users.before, "user", 0), (shared, "group", n), (middle, "group", n + sizes.size))
+    rows = pl.concat(renumbered(*each, EVENT) for each in owners)
+    events = encode(rows, users.scales_before, users.keys, eq1).events
     workspace, distances = new_workspace(events), kmeans.distances
     to_profile = distances(np.arange(n), n + group, events, workspace)
-    middle = np.full(sizes.size, n + sizes.size)
-    to_middle = distances(n + np.arange(sizes.size), middle, events, workspace)
+    everybody = np.full(sizes.size, n + sizes.size)
+    to_middle = distances(n + np.arange(sizes.size), everybody, events, workspace)
     sse, ssa = float((to_profile**2).sum()), float((sizes * to_middle**2).sum())
     loss = 100 * sse / (sse + ssa) if sse + ssa else 0.0
     return {"sse": sse, "mean_distance": float(to_profile.mean()), "ssa": ssa, "sst": sse + ssa, "loss": loss}
-
-
-def _numbered(rows: pl.DataFrame, owner: str, first: int) -> pl.DataFrame:
-    """Sorted rows with the place of their owner as user, so that owners of all kinds have different names."""
-    from coterie.models.events import EVENT
-
-    return rows.select((pl.col(owner).rle_id().cast(pl.Int64) + first).alias("user"), *EVENT)

@@ -15,24 +15,22 @@ import polars as pl
 
 from coterie.core.scores import Score
 from coterie.measures.comparison import Comparison, of_few_queries
-from coterie.measures.rates import figures_in
+from coterie.measures.rates import figures_in, titled
 
 needs = frozenset({"record", "text"})
-_figure = figures_in("utility", 20, expected=True, before="0.0%")
-figures = (
-    _figure(
-        "whole_log",
+SHOWN = {
+    "whole_log": titled(
         "Information loss, whole log",
         "How far the variety of queries (their entropy) moved; 0% is unchanged. Lower is more useful.",
         over_k=30,
     ),
-    _figure(
-        "per_user_capped.mean",
+    "per_user_capped.mean": titled(
         "Information loss, mean over users",
         "The same for each user's own queries, each user counted up to 100%.",
         over_k=60,
     ),
-)
+}
+figures = figures_in("utility", 20, SHOWN, expected=True, before="0.0%")
 
 
 def measure(comparison: Comparison) -> Iterator[Score]:

@@ -35,45 +35,41 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from coterie.core import randomness
+from coterie.core.arrays import Floats, Ints
 from coterie.core.scores import Score
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import SAMPLES, Values, figures_in, scored, weights
+from coterie.measures.rates import SAMPLES, figures_in, scored, titled, weights
 from coterie.measures.subjects import Meaning, drawn, levels_of, overlaps, profile_names
 
 needs = frozenset({"record", "later", "taxonomy"})
-_figure = figures_in("utility", 90)
-figures = (
-    _figure(
-        "above_everybody",
+SHOWN = {
+    "above_everybody": titled(
         "Later searches foretold",
         "How well their profile tells what users searched for afterwards, which no method saw: 0% is a profile "
         "drawn from what everybody searches for, 100% their own unprotected one. In brackets the 95% interval over "
         "users. Compare with random groups.",
         before="100%",
     ),
-    _figure(
-        "above_everybody.ratio",
+    "above_everybody.ratio": titled(
         "Later searches foretold, against random groups",
         "How many times as much the release keeps as random groups of the same k do, with the 95% interval "
         "over the same users; no number where random groups keep nothing.",
     ),
-    _figure(
-        "above_everybody.new",
+    "above_everybody.new": titled(
         "Later searches foretold, never typed before",
         "The same for later queries alone that the user had not typed before.",
         before="100%",
     ),
-    _figure(
-        "retained",
+    "retained": titled(
         "Later searches foretold, better than by a stranger",
         "The same on another scale: 0% is the profile of a stranger, which tells less than one drawn from everybody.",
         before="100%",
     ),
-)
+}
+figures = figures_in("utility", 90, SHOWN)
 LEAST_LATER = 10
 MOST_USERS = 2_000
 STRANGERS = 20
@@ -81,19 +77,14 @@ DRAWS = 20
 SCALES = {"above_everybody": ("drawn", "everybody"), "retained": ("released", "stranger")}
 """Which overlap is judged, and which one is 0 %; that of their own profile is 100 %."""
 _KINDS = ("released", "drawn", "own", "everybody", "stranger")
-Ints = NDArray[np.int64]
 
 
 def measure(comparison: Comparison) -> Iterator[Score]:
     """What is retained at each level and over all, with its interval."""
     later: pl.DataFrame = comparison.given("later").select("subject", "item").drop_nulls()
-    names = profile_names(comparison)
+    profile_names(comparison)
     earlier = comparison.original.select("subject", "item").drop_nulls()
-    released = (
-        comparison.released.rename({"subject": "released"})
-        .join(names, on="released")
-        .select(pl.col("original").alias("subject"), "item")
-    )
+    released = comparison.released_of_original
     users = _asked(later, earlier, comparison.seed)
     if users.is_empty():
         raise NotApplicableError(f"No user of the original has {LEAST_LATER} later queries.")
@@ -141,12 +132,8 @@ def _strangers(users: pl.Series, everybody: pl.Series, seed: int) -> pl.DataFram
     own = pl.DataFrame({"subject": users}).join(place, on="subject", maintain_order="left")["place"].to_numpy()
     steps = [np.random.Generator(np.random.Philox(int(s))).integers(1, everybody.len(), STRANGERS) for s in start]
     who = (own[:, None] + np.stack(steps)) % everybody.len()  # a step of 1 or more never leads to oneself
-    return pl.DataFrame(
-        {
-            "subject": users.gather(np.repeat(np.arange(users.len()), STRANGERS)),
-            "stranger": everybody.gather(who.ravel()),
-        }
-    )
+    asked = users.gather(np.repeat(np.arange(users.len()), STRANGERS))
+    return pl.DataFrame({"subject": asked, "stranger": everybody.gather(who.ravel())})
 
 
 def _overlaps(wanted: pl.DataFrame, before: pl.DataFrame, after: pl.DataFrame, pairs: pl.DataFrame) -> pl.DataFrame:
@@ -154,11 +141,8 @@ def _overlaps(wanted: pl.DataFrame, before: pl.DataFrame, after: pl.DataFrame, p
     numbered = pairs.with_row_index("pair")
     wanted_of_pairs = numbered.join(wanted, on="subject").select("pair", "category", "share")
     of_strangers = numbered.join(before, left_on="stranger", right_on="subject").select("pair", "category", "share")
-    strangers = (
-        numbered.join(overlaps(wanted_of_pairs, of_strangers, "pair"), on="pair", how="left")
-        .group_by("subject", maintain_order=True)
-        .agg(pl.col("overlap").fill_null(0.0).mean().alias("stranger"))
-    )
+    met = numbered.join(overlaps(wanted_of_pairs, of_strangers, "pair"), on="pair", how="left")
+    strangers = met.group_by("subject", maintain_order=True).agg(stranger=pl.col("overlap").fill_null(0.0).mean())
     of_users = wanted.select("subject").unique(maintain_order=True)
     for kind, table in (("released", after), ("own", before)):
         of_users = of_users.join(overlaps(wanted, table, "subject").rename({"overlap": kind}), on="subject", how="left")
@@ -220,7 +204,7 @@ def _concepts(meaning: Meaning, users: pl.Series, rows: pl.DataFrame) -> list[In
     return [np.array([] if each is None else each, dtype=np.int64) for each in of_users["concept"]]
 
 
-def _by_user(shares: pl.DataFrame) -> dict[str, tuple[Ints, Values]]:
+def _by_user(shares: pl.DataFrame) -> dict[str, tuple[Ints, Floats]]:
     """The categories of each user, in order, and their shares."""
     lists = shares.group_by("subject", maintain_order=True).agg("category", "share")
     return {
@@ -228,7 +212,7 @@ def _by_user(shares: pl.DataFrame) -> dict[str, tuple[Ints, Values]]:
     }
 
 
-def _overlap(categories: Ints, shares: Values, drawn: Ints) -> float:
+def _overlap(categories: Ints, shares: Floats, drawn: Ints) -> float:
     """The mean overlap of a profile with drawn ones: a row of categories each, -1 for words above the level."""
     place = np.minimum(np.searchsorted(categories, drawn), categories.size - 1)
     row, column = np.nonzero(categories[place] == drawn)
@@ -238,7 +222,7 @@ def _overlap(categories: Ints, shares: Values, drawn: Ints) -> float:
     return float(np.minimum(counts / total[:, None], shares).sum(axis=1).mean())
 
 
-def _mean(values: Values) -> float | None:
+def _mean(values: Floats) -> float | None:
     return float(values.mean()) if values.size else None
 
 

@@ -12,28 +12,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import polars as pl
-
 from coterie.core.scores import Score
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import figures_in
+from coterie.measures.rates import figures_in, percent, titled
 
 needs = frozenset({"text"})
-_figure = figures_in("utility", 12)
-figures = (
-    _figure(
-        "rows",
+SHOWN = {
+    "rows": titled(
         "Rows whose query is named",
         "Share of the original's lines, whether they are released or not.",
         before="100.0%",
     ),
-    _figure(
-        "missing",
+    "missing": titled(
         "Missing mass",
         "Pairs of a user and a query, each once, whose query the release does not name.",
         before="0.0%",
     ),
-)
+}
+figures = figures_in("utility", 12, SHOWN)
 
 
 def measure(comparison: Comparison) -> Iterator[Score]:
@@ -43,15 +39,7 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     kept = queries.join(named, on="item", how="semi")
     pairs = comparison.pairs_before.drop_nulls("item")
     held = pairs.join(named, on="item", how="semi").height
-    yield Score("queries", _percent(kept.height, queries.height), "%")
-    yield Score("rows", _percent(_sum(kept), _sum(queries)), "%")
-    yield Score("pairs", _percent(held, pairs.height), "%")
-    yield Score("missing", _percent(pairs.height - held, pairs.height), "%")
-
-
-def _sum(items: pl.DataFrame) -> int:
-    return int(items["n"].sum())
-
-
-def _percent(part: int, whole: int) -> float | None:
-    return 100 * part / whole if whole else None
+    yield Score("queries", percent(kept.height, queries.height), "%")
+    yield Score("rows", percent(int(kept["n"].sum()), int(queries["n"].sum())), "%")
+    yield Score("pairs", percent(held, pairs.height), "%")
+    yield Score("missing", percent(pairs.height - held, pairs.height), "%")

@@ -33,7 +33,7 @@ import polars as pl
 from coterie.core.arrays import Ints
 from coterie.core.scores import Score
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import figures_in
+from coterie.measures.rates import figures_in, titled
 from coterie.measures.subjects import Users, users_of
 
 if TYPE_CHECKING:
@@ -42,27 +42,24 @@ if TYPE_CHECKING:
 needs = frozenset({"record", "kappas"})
 effort = 40
 by_name_only = True
-_figure = figures_in("utility", 70, before="1 of 1")
-figures = (
-    _figure(
-        "adjusted_rand_10",
+SHOWN = {
+    "adjusted_rand_10": titled(
         "Same 10 clusters, adjusted Rand",
         "Users are sorted into 10 clusters by what they search for, in the original and in the release: 1 is "
         "the same clusters, 0 no better than chance.",
     ),
-    _figure(
-        "rand_10",
+    "rand_10": titled(
         "Same 10 clusters, Rand",
         "Share of pairs of users that are together in both or apart in both. It is high for many clusters "
         "whatever the release is like.",
     ),
-    _figure(
-        "jaccard_10",
+    "jaccard_10": titled(
         "Same 10 clusters, Jaccard",
         "Of the pairs of users together in either, the share together in both. Users of one group always are "
         "together in the release, so large groups lower it.",
     ),
-)
+}
+figures = figures_in("utility", 70, SHOWN, before="1 of 1")
 KAPPAS = (2, 5, 10, 20)  # the time it takes grows with κ
 MOST_USERS = 300
 
@@ -135,11 +132,5 @@ def _same(rows: pl.DataFrame) -> Ints:
     """For each user the first one with the same profile."""
     from coterie.models.events import EVENT
 
-    events = rows.select(EVENT).rows()
-    lengths = rows["user"].rle().struct.field("len").to_list()
-    first: dict[tuple[object, ...], int] = {}
-    start, same = 0, []
-    for user, length in enumerate(lengths):
-        same.append(first.setdefault(tuple(events[start : start + length]), user))
-        start += length
-    return np.array(same, dtype=np.int64)
+    profiles = rows.group_by("user", maintain_order=True).agg(EVENT).with_row_index("place")
+    return profiles.select(pl.col("place").first().over(EVENT).cast(pl.Int64)).to_series().to_numpy()

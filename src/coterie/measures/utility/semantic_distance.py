@@ -23,7 +23,7 @@ import polars as pl
 from coterie import taxonomies
 from coterie.core.scores import Figure, Score
 from coterie.measures.comparison import Comparison
-from coterie.measures.subjects import users_of
+from coterie.measures.subjects import renumbered, users_of
 
 needs = frozenset({"record", "taxonomy"})
 effort = 3
@@ -42,9 +42,8 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     load_kernels(tree)
     n = users.members.height
     group = users.members["group"].rank("dense").cast(pl.Int64).to_numpy() - 1
-    first = users.members.filter(pl.col("user") == pl.col("user").min().over("group"))
-    released = users.after.join(first, on="user").sort("group").select(pl.col("group").alias("user"), "query")
-    rows = pl.concat([_numbered(users.before, 0), _numbered(released, n)])
+    released = users.profiles.sort("group")
+    rows = pl.concat([renumbered(users.before, "user", 0, ["query"]), renumbered(released, "group", n, ["query"])])
     meanings = encode(rows, tree, CATEGORIES, users.keys)
     sets, everybody = meanings.sets, np.arange(n)
     own, nearest, equal = np.empty(n), np.full(n, np.inf), np.zeros(n)
@@ -62,8 +61,3 @@ def measure(comparison: Comparison) -> Iterator[Score]:
     yield Score("linkage", float(100 * (hit / np.bincount(group)[group]).mean()), "% of users")
     yield Score("unmapped.original", float(100 * meanings.unmapped[:before].mean()), "% of searches")
     yield Score("unmapped.released", float(100 * meanings.unmapped[before:].mean()), "% of profiles' rows")
-
-
-def _numbered(rows: pl.DataFrame, first: int) -> pl.DataFrame:
-    """Sorted rows with the place of their user in place of the name."""
-    return rows.select((pl.col("user").rle_id().cast(pl.Int64) + first).alias("user"), "query")

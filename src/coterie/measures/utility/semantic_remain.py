@@ -26,27 +26,25 @@ from coterie import taxonomies
 from coterie.core.scores import Glance, Score
 from coterie.core.shapes import QUERIES
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import figures_in
+from coterie.measures.rates import figures_in, titled
 from coterie.taxonomies import Taxonomy
 
 needs = frozenset({"record", "taxonomy"})
 effort = 3
-_figure = figures_in("utility", 80, before="100%")
-figures = (
-    _figure(
-        "categories_1.level_5.relative",
+SHOWN = {
+    "categories_1.level_5.relative": titled(
         "Interests kept",
         "How far the shares of the categories that users searched for (WordNet's fifth level, or that of the "
         "taxonomy used) are those of what was released for them; mean over users. Compare with random groups.",
         glance=Glance(axis="interests kept", reading="More interests kept means more meaning left."),
     ),
-    _figure(
-        "categories_1.level_5",
+    "categories_1.level_5": titled(
         "Semantic remain percentage",
         "The share of what users searched for, by category, that is still there. It is high for small users "
         "with large profiles, and for random groups too.",
     ),
-)
+}
+figures = figures_in("utility", 80, SHOWN, before="100%")
 LEVELS = (1, 2, 3, 4, 5, 6, 7, 8)
 TOGETHER = (5, 8)
 """Levels up to which categories are also counted together."""

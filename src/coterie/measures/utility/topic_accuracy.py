@@ -19,37 +19,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
 import polars as pl
 
-from coterie.core import randomness
 from coterie.core.scores import Score
 from coterie.core.shapes import sum_in_order
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
 from coterie.measures.inputs import topics_of
 from coterie.measures.learning import Classifier, learn
-from coterie.measures.rates import figures_in
-from coterie.measures.subjects import DOC, TERM, WEIGHT, DocumentVectors, concepts_of, vectors_of
+from coterie.measures.rates import figures_in, titled
+from coterie.measures.subjects import DOC, TERM, WEIGHT, DocumentVectors, concepts_of, keyed, vectors_of
 
 needs = frozenset({"record", "topics", "public"})
-_figure = figures_in("utility", 45)
-figures = (
-    _figure(
-        "accuracy",
+SHOWN = {
+    "accuracy": titled(
         "Topics recognized",
         "Released documents whose topic a classifier recognizes that learnt from other documents, which are "
         "public. Higher is more useful.",
         before="before.accuracy",
         over_k=60,
     ),
-    _figure(
-        "trained_on_release",
+    "trained_on_release": titled(
         "Topics recognized, trained on the release",
         "The same for a classifier that learnt from the released vectors of other groups.",
     ),
-    _figure("chance", "Topics recognized without looking", "The share of the most frequent topic."),
-)
+    "chance": titled("Topics recognized without looking", "The share of the most frequent topic."),
+}
+figures = figures_in("utility", 45, SHOWN)
 
 
 def measure(comparison: Comparison) -> Iterator[Score]:
@@ -88,11 +84,9 @@ def _right(classifier: Classifier, rows: pl.DataFrame, asked: pl.DataFrame) -> f
 
 def _on_release(vectors: DocumentVectors, rows: pl.DataFrame, asked: pl.DataFrame, seed: int) -> float | None:
     """Two halves of the groups: a classifier that learnt from one is asked about the other."""
-    groups = vectors.members.select("group").unique().sort("group")
-    order = np.argsort(randomness.keys(seed, "halves of groups", groups["group"].cast(pl.String)), kind="stable")
-    half = np.empty(groups.height, dtype=np.int64)
-    half[order] = np.arange(groups.height) % 2
-    sides = vectors.members.join(groups.with_columns(pl.Series("half", half)), on="group").join(asked, on=DOC)
+    groups = keyed(vectors.members.select("group").unique(), seed, "halves of groups").sort("drawn", "group")
+    groups = groups.with_columns(half=pl.int_range(pl.len()) % 2)
+    sides = vectors.members.join(groups, on="group").join(asked, on=DOC)
     right = 0.0
     for side in (0, 1):
         told, rest = (sides.filter((pl.col("half") == side) == mine).select(DOC, "topic") for mine in (True, False))

@@ -31,35 +31,33 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from coterie.core import randomness
-from coterie.core.arrays import offsets
+from coterie.core.arrays import Floats, Ints
 from coterie.core.scores import Score
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import Values, figures_in, means, scored
-from coterie.measures.subjects import drawn, profile_names
+from coterie.measures.learning import Vectors
+from coterie.measures.rates import figures_in, of_trials, titled
+from coterie.measures.subjects import drawn, keyed, profile_names
 from coterie.text.language import Language, language_in
 
 if TYPE_CHECKING:
     from coterie.kernels.lsa import Sparse
 
 needs = frozenset({"record", "later"})
-_figure = figures_in("utility", 92, before="before.{}")
-figures = (
-    _figure(
-        "model",
+SHOWN = {
+    "model": titled(
         "New words foretold by a model trained on it",
         "A model of words learns from the release and is tried on people who are not in it: how well it ranks "
         "the words that they use later for the first time (nDCG@100). Compare with a model trained on the original.",
     ),
-    _figure(
-        "with_popularity",
+    "with_popularity": titled(
         "New words foretold by a model and popularity",
         "The same, where the model also knows how many profiles have a word.",
     ),
-)
+}
+figures = figures_in("utility", 92, SHOWN, before="before.{}")
 PARTS = 3
 DIRECTIONS = 24
 FIRST = 100
@@ -74,12 +72,11 @@ _UNIT = f"% nDCG@{FIRST}"
 
 def measure(comparison: Comparison) -> Iterator[Score]:
     """nDCG of models trained on the release and on the original, with and without popularity."""
-    names = profile_names(comparison)
-    released = comparison.released.rename({"subject": "released"}).join(names, on="released")
+    profile_names(comparison)
     rows = {
         "earlier": comparison.original.select("subject", "item").drop_nulls(),
         "later": comparison.given("later").select("subject", "item").drop_nulls(),
-        "released": released.select(pl.col("original").alias("subject"), "item").drop_nulls(),
+        "released": comparison.released_of_original.drop_nulls(),
     }
     spelled = _stems(language_in(comparison.release.params), pl.concat([each["item"] for each in rows.values()]))
     earlier, later, after = (_counts(each, spelled) for each in rows.values())
@@ -89,10 +86,8 @@ def measure(comparison: Comparison) -> Iterator[Score]:
         raise NotApplicableError("No user of the original has later words that are new to them and known to others.")
     yield Score("users", truth["subject"].n_unique(), "users with later words that are new to them")
     for prefix, profiles in (("", after), ("before.", earlier)):
-        of_users = _trials(profiles, earlier, truth, people, comparison.seed)
-        for kind in _KINDS:
-            averages = means(comparison.seed, 100 * of_users[kind].to_numpy())
-            yield from scored(prefix + kind, averages, _UNIT)
+        trials = _trials(profiles, earlier, truth, people, comparison.seed)
+        yield from of_trials(prefix, trials, comparison.seed, _UNIT)
 
 
 # --- words -----------------------------------------------------------------------------------------
@@ -122,9 +117,8 @@ def _people(comparison: Comparison, earlier: pl.DataFrame) -> pl.DataFrame:
     people = earlier.select(pl.col("subject").unique().sort()).join(groups.drop_nulls(), on="subject", how="left")
     alone = pl.col("group").is_null()
     first = pl.when(alone).then("subject").otherwise(pl.col("subject").min().over("group")).alias("first")
-    firsts = people.select(first.unique().sort())
-    order = np.argsort(np.argsort(randomness.keys(comparison.seed, "parts of users", firsts["first"]), kind="stable"))
-    parts = firsts.with_columns(pl.Series("part", order % PARTS))
+    firsts = keyed(people.select(first.unique()), comparison.seed, "parts of users").sort("drawn", "first")
+    parts = firsts.with_columns(part=pl.int_range(pl.len()) % PARTS)
     return people.select("subject", first).join(parts, on="first").select("subject", "part").sort("subject")
 
 
@@ -144,11 +138,11 @@ def _truth(earlier: pl.DataFrame, later: pl.DataFrame, people: pl.DataFrame, see
 class _Model:
     """What is learnt from profiles: stems that two of them have, in order, and for each its weight and direction."""
 
-    stems: NDArray[np.int64]
-    idf: Values
-    popularity: Values
+    stems: Ints
+    idf: Floats
+    popularity: Floats
     """How many profiles have a stem, over the number of the one that most have."""
-    directions: Values
+    directions: Floats
     """stems x directions."""
 
     @classmethod
@@ -175,21 +169,17 @@ class _Model:
         from coterie.kernels.lsa import Sparse
 
         users = counts.select(pl.col("subject").unique().sort()).with_row_index("row")
-        columns = pl.DataFrame({"stem": self.stems}, schema={"stem": pl.Int64}).with_row_index("column")
-        entries = (
-            counts.with_columns(pl.col("stem").cast(pl.Int64))
-            .join(columns, on="stem")
-            .join(users, on="subject")
-            .sort("row", "column")
-        )
-        row, column = entries["row"].to_numpy(), entries["column"].to_numpy().astype(np.int32)
-        weight = (1 + np.log(entries["n"].to_numpy())) * self.idf[column]
-        length = np.sqrt(np.bincount(row, weights=weight**2, minlength=users.height))
-        value = (weight / length[row]).astype(np.float32)
-        start = offsets(np.bincount(row, minlength=users.height))
-        return Sparse(start, column, value, self.stems.size)
+        entries = self.inside(counts).join(users, on="subject").sort("row", "feature")
+        raw = (1 + np.log(entries["n"].to_numpy())) * self.idf[entries["feature"].to_numpy()]
+        rows = Vectors.of(entries, raw, users.height, self.stems.size)
+        return Sparse(rows.start, rows.feature.astype(np.int32), rows.weight.astype(np.float32), rows.n_features)
 
-    def scores(self, counts: pl.DataFrame) -> Values:
+    def inside(self, table: pl.DataFrame) -> pl.DataFrame:
+        """The lines of a table (subject, stem ...) whose stem the model knows, with its number there: `feature`."""
+        columns = pl.DataFrame({"stem": self.stems}, schema={"stem": pl.Int64}).with_row_index("feature")
+        return table.with_columns(pl.col("stem").cast(pl.Int64)).join(columns, on="stem")
+
+    def scores(self, counts: pl.DataFrame) -> Floats:
         """users x stems: what the model expects of users, given how often they had each stem."""
         from coterie.kernels.lsa import product, times
 
@@ -201,7 +191,7 @@ class _Model:
 def _trials(
     profiles: pl.DataFrame, earlier: pl.DataFrame, truth: pl.DataFrame, people: pl.DataFrame, seed: int
 ) -> pl.DataFrame:
-    """subject and nDCG by each ranking, of all users on trial in the order of their names."""
+    """subject and nDCG by each ranking, of all users on trial."""
     tables = []
     for part in range(PARTS):
         here = people.filter(pl.col("part") == part)
@@ -209,7 +199,7 @@ def _trials(
         users = truth.select(pl.col("subject").unique().sort()).join(here, on="subject", how="semi")["subject"]
         for at in range(0, users.len(), _AT_ONCE):
             tables.append(_tried(model, users.slice(at, _AT_ONCE), earlier, truth))
-    return pl.concat(tables).sort("subject")
+    return pl.concat(tables)
 
 
 def _tried(model: _Model, users: pl.Series, earlier: pl.DataFrame, truth: pl.DataFrame) -> pl.DataFrame:
@@ -217,7 +207,7 @@ def _tried(model: _Model, users: pl.Series, earlier: pl.DataFrame, truth: pl.Dat
     theirs = earlier.filter(pl.col("subject").is_in(users.implode()))
     having = theirs["subject"].unique().sort()
     gains = np.zeros((users.len(), len(_KINDS)))
-    known, wanted = (_by_user(table, model.stems) for table in (theirs, truth))
+    known, wanted = (_by_user(model.inside(table)) for table in (theirs, truth))
     scores = dict(zip(having, model.scores(theirs), strict=True))
     totals = dict(truth.group_by("subject").len().iter_rows())
     for row, user in enumerate(users):
@@ -231,15 +221,13 @@ def _tried(model: _Model, users: pl.Series, earlier: pl.DataFrame, truth: pl.Dat
 _NONE = np.zeros(0, dtype=np.int64)
 
 
-def _by_user(table: pl.DataFrame, stems: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
+def _by_user(inside: pl.DataFrame) -> dict[str, Ints]:
     """Which columns of the model each user has."""
-    columns = pl.DataFrame({"stem": stems}, schema={"stem": pl.Int64}).with_row_index("column")
-    inside = table.with_columns(pl.col("stem").cast(pl.Int64)).join(columns, on="stem").sort("subject", "column")
-    lists = inside.group_by("subject", maintain_order=True).agg("column")
+    lists = inside.sort("subject", "feature").group_by("subject", maintain_order=True).agg("feature")
     return {user: np.array(each, dtype=np.int64) for user, each in lists.iter_rows()}
 
 
-def ndcg(scores: Values, known: NDArray[np.int64], wanted: NDArray[np.int64], total: int) -> float:
+def ndcg(scores: Floats, known: Ints, wanted: Ints, total: int) -> float:
     """nDCG@100 of a ranking by scores, without what is known; `total` are wanted, some of which have no score.
 
     Among equal scores the smaller number stands first. What has a score of 0 or less is not foretold.

@@ -30,7 +30,7 @@ from coterie.core.scores import Score
 from coterie.core.shapes import VISITS
 from coterie.errors import NotApplicableError
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import figures_in
+from coterie.measures.rates import figures_in, titled
 from coterie.measures.utility import visit_tables as visits
 from coterie.measures.utility.visit_tables import VALUE, N
 from coterie.steps.sessions import session_minutes
@@ -42,27 +42,24 @@ series = ("share.1", "share.2", "share.3")
 _TOP = 3
 _GROUPS = "clusters"  # the table of the run record that says which rows became one record
 _BITS = 32
-_figure = figures_in("utility", 36)
-figures = (
-    _figure(
-        "clicks.error",
+SHOWN = {
+    "clicks.error": titled(
         "Error of clicks by browser",
         "How far shares of clicks by family of browsers are off. 0% is the same table; lower is better.",
         before="0.0%",
     ),
-    _figure(
-        "sessions",
+    "sessions": titled(
         "Sessions that are counted",
         "Sessions in the release, in percent of those in the log. 100% is right.",
         before="100.0%",
     ),
-    _figure(
-        "share.error",
+    "share.error": titled(
         "Error of sessions by browser",
         "How far shares of sessions by family of browsers are off.",
         before="0.0%",
     ),
-)
+}
+figures = figures_in("utility", 36, SHOWN)
 
 
 def measure(comparison: Comparison) -> Iterator[Score]:

@@ -26,10 +26,10 @@ import polars as pl
 
 from coterie.core.log import Log
 from coterie.core.scores import Score
-from coterie.core.shapes import VISITS, Shape
+from coterie.core.shapes import VISITS
 from coterie.errors import NotApplicableError
-from coterie.measures.comparison import Comparison
-from coterie.measures.rates import figures_in
+from coterie.measures.comparison import Comparison, columns_of
+from coterie.measures.rates import figures_in, titled
 from coterie.steps.sessions import session_minutes
 from coterie.text.agents import OTHER, parse_browsers
 from coterie.text.hosts import host_of
@@ -46,22 +46,19 @@ _TITLES = {
     "landing": ("Error of the landing pages", "The same for first pages of sessions."),
     "lengths": ("Error of the lengths of sessions", "The same for sessions by the number of their requests."),
 }
-_figure = figures_in("utility", 35)
-figures = (
-    *(_figure(f"{name}.error", title, reading, before="0.0%") for name, (title, reading) in _TITLES.items()),
-    _figure(
-        "paths.kept",
+SHOWN = {f"{name}.error": titled(*words, before="0.0%") for name, words in _TITLES.items()} | {
+    "paths.kept": titled(
         "Two-page paths kept",
         "Pairs of pages that follow each other within a session: how many of all are still there.",
         before="100.0%",
     ),
-    _figure(
-        "pages.top",
+    "pages.top": titled(
         "Top pages that stayed on top",
         "How many of the most frequent pages are still among the most frequent.",
         before="all",
     ),
-)
+}
+figures = figures_in("utility", 35, SHOWN)
 
 
 def measure(comparison: Comparison) -> Iterator[Score]:
@@ -138,22 +135,18 @@ def clicks(log: Log, browsers: Sequence[str] = ()) -> pl.DataFrame:
     `browsers` are labels that may stand in place of agents.
     """
     shape = log.shape
-    wanted = {"name": shape.subject, "page": shape.item, "time": shape.time, "level": shape.level}
-    wanted |= {"position": shape.position}
-    wanted |= {name: name if name in shape.released else "" for name in (_REFERRER, _AGENT)}
-    wanted["row"] = "row" if log.in_lines and "row" in log.frame.collect_schema() else ""
-    columns = {new: pl.col(old) if old else pl.lit(None, _type(shape, new)) for new, old in wanted.items()}
-    rows = log.frame.select(**columns).collect(engine="streaming")
+    columns = columns_of(shape, "subject", "item", "time", "level", "position")
+    for name in (_REFERRER, _AGENT):
+        columns[name] = pl.col(name) if name in shape.released else pl.lit(None, pl.String)
+    in_lines = log.in_lines and "row" in log.frame.collect_schema()
+    columns["row"] = pl.col("row") if in_lines else pl.lit(None, VISITS.schema["row"])
+    rows = log.frame.select(**columns).collect(engine="streaming").rename({"subject": "name", "item": "page"})
     hosts = rows.select(_REFERRER).drop_nulls().unique()
     names = pl.Series("host", [host_of(text) or None for text in hosts[_REFERRER]], dtype=pl.String)
     agents = rows.select(_AGENT).drop_nulls().unique()
     rows = rows.join(hosts.with_columns(names), on=_REFERRER, how="left", maintain_order="left")
     families = agents.with_columns(_browsers(agents[_AGENT], browsers))
     return rows.join(families, on=_AGENT, how="left", maintain_order="left").drop(_REFERRER, _AGENT)
-
-
-def _type(shape: Shape, name: str) -> pl.DataType | type[pl.DataType]:
-    return shape.schema.get(name, pl.Int32 if name == "position" else VISITS.schema.get(name, pl.String))
 
 
 def _browsers(agents: pl.Series, labels: Sequence[str]) -> pl.Series:

@@ -16,21 +16,20 @@ import polars as pl
 
 from coterie.core.scores import Score
 from coterie.measures.comparison import Comparison
-from coterie.measures.rates import figures_in
+from coterie.measures.rates import figures_in, titled
 from coterie.measures.subjects import DOC, TERM, vectors_of
 
 needs = frozenset({"record"})
-_figure = figures_in("utility", 46)
-figures = (
-    _figure(
-        "all",
+SHOWN = {
+    "all": titled(
         "Vocabulary kept",
         "The different terms of all documents and those of all released vectors: the share that both have, in "
         "percent of those that either has (Jaccard's index).",
         before="100.0%",
     ),
-    _figure("terms", "Terms of a released vector", "Mean over released vectors."),
-)
+    "terms": titled("Terms of a released vector", "Mean over released vectors."),
+}
+figures = figures_in("utility", 46, SHOWN)
 
 
 def measure(comparison: Comparison) -> Iterator[Score]:
