@@ -1,26 +1,30 @@
 """Promises: one file each, with its words, its limits and its judge; `judge` asks all judges of a release.
 
 To write one, copy the smallest file here, `query_k_anonymity.py`. File name = public name, and the class is the
-CamelCase of it. A promise is a frozen keyword-only dataclass whose fields are its numbers, and has
+CamelCase of it. A promise is a `Promise` (`core/promise.py`), a frozen keyword-only dataclass whose fields are its
+numbers, and has
 
     name              the file's name
-    about             "items", or "subjects" where it is about all that is released of a subject
+    about             "items" unless it says "subjects": that it is about all that is released of a subject
     headline          the number people ask for: "k = 5"
     sentence          what a person signs
     limits            what it does not say; for promises here, all three are texts of an edition (`_words.py`)
     releases          what released items are: "text" of the log, "concepts" in place of it, or "counts"
-    linkage_bound     the largest share of subjects, in percent, that anyone who links names is right about, or None
-    evidence          the tables of the private run record that its judge looks into
     check(case)       its judge: yields Checks
-    of_foreign(...)   what to check of rows without a sidecar, or a ParameterError where that makes no sense
-    foreign_sentence  (optional) the sentence for such rows, where `sentence` would say too much
-    anywhere          (optional) whether its judge asks the engine of a case, which may be a cluster; else it is refused
-    covers            (optional) class attribute: the identifying columns that its judge answers for, so that they need
-                      not be empty. Never a number of the promise: a sidecar could say it
 
-Promises here inherit what they share from `Worded` (`_words.py`), and those about single queries from `ItemPromise`
-(`_single_queries.py`). These bases refuse: no bound, no tables, no rows without a sidecar, no cluster. What a promise
-can do beyond that, it says itself. Judges ask a `Question` (`_checks.py`): words, with what rests on them. Counts
+What it does not say is refused: no bound, no tables, no rows without a sidecar, no cluster. It may say
+
+    linkage_bound     the largest share of subjects, in percent, that anyone who links names is right about
+    evidence          the tables of the private run record that its judge looks into
+    of_foreign(...)   what to check of rows without a sidecar; `not_of_foreign` is why that makes no sense
+    foreign_sentence  the sentence for such rows, where `sentence` would say too much
+    levels            how exact released times may be; each time then says how exact it is
+    anywhere          whether its judge asks the engine of a case, which may be a cluster
+    covers            class attribute: the identifying columns that its judge answers for, so that they need not be
+                      empty. Never a number of the promise: a sidecar could say it
+
+Promises here inherit their words from `Worded` (`_words.py`), and those about single queries what they share from
+`ItemPromise` (`_single_queries.py`). Judges ask a `Question` (`_checks.py`): words, with what rests on them. Counts
 answer it; where there is no answer, it is not checked.
 
 A judge trusts nobody. It reads the released rows, and the original where the promise cannot be seen in the release

@@ -126,7 +126,7 @@ def _identifying(case: Case, promises: Sequence[Promise]) -> Check:
 
     Which ones that are is asked of the promise's class, so that nothing in a sidecar can add to them.
     """
-    covered = {name for promise in promises for name in getattr(type(promise), "covers", ())}
+    covered = {name for promise in promises for name in type(promise).covers}
     empty = tuple(n for n in case.shape.identifying if n not in covered or n in case.shape.never_given)
     detail = f"columns that point at a person are empty ({', '.join(empty) or 'this shape has none'})"
     pointing = Question("identifying", detail, "rows have a value", carries=True)

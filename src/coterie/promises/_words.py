@@ -24,12 +24,12 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, asdict, dataclass, fields
 from importlib.resources import files
-from typing import Any, ClassVar, Literal, Self, cast
+from typing import Any, cast
 
-from coterie.core.params import Several, check_params
+from coterie.core.params import Several
+from coterie.core.promise import Promise
 from coterie.core.registry import table_at
 from coterie.core.shapes import QUERIES
-from coterie.errors import ParameterError
 
 EDITION = 2
 """The edition that new releases speak."""
@@ -48,35 +48,8 @@ class Words:
     """What is examined in rows that Coterie did not make; no sidecar has it."""
 
 
-class Worded:
-    """A promise whose words are texts of an edition, filled in with its numbers.
-
-    It has what all promises here have. What a promise does not say for itself is refused: it bounds nothing, gets no
-    tables of the record, and cannot be checked of rows without a sidecar.
-    """
-
-    name: ClassVar[str]
-    about: ClassVar[Literal["items", "subjects"]] = "items"
-    not_of_foreign: ClassVar[str] = "can be checked only for releases with a sidecar."
-    """Why it cannot be checked of rows without a sidecar."""
-
-    def __post_init__(self) -> None:
-        check_params(self, self.name)
-
-    @property
-    def linkage_bound(self) -> float | None:
-        """None: it says nothing about all that is released of a person, taken together."""
-        return None
-
-    @property
-    def evidence(self) -> tuple[str, ...]:
-        """No tables: the original is enough."""
-        return ()
-
-    @classmethod
-    def of_foreign(cls, values: Mapping[str, Any], *, named: bool) -> Self:  # noqa: ARG003 (the protocol's)
-        """There is none."""
-        raise ParameterError(f"{cls.name} {cls.not_of_foreign}")
+class Worded(Promise):
+    """A promise whose words are texts of an edition, filled in with its numbers."""
 
     @property
     def derived(self) -> Mapping[str, object]:
@@ -118,7 +91,7 @@ def has_edition(edition: int) -> bool:
 
 def fits(edition: int, promise: Worded) -> bool:
     """Whether what an edition says of released times is so: the first one denies that `time_level` is there."""
-    return edition >= _WITH_LEVELS or not getattr(promise, "levels", ())
+    return edition >= _WITH_LEVELS or not promise.levels
 
 
 def words_in(edition: int, promise: Worded) -> Words | None:
