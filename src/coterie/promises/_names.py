@@ -12,7 +12,7 @@ import json
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -21,6 +21,7 @@ from coterie.core.log import Log
 from coterie.core.promise import Case, Check
 from coterie.core.shapes import Shape
 from coterie.promises._checks import Question
+from coterie.promises._words import ItemPromise
 
 RECORD = "the run record (--record DIR)"
 BOTH = "the original log and the run record (--original LOG --record DIR)"
@@ -37,21 +38,8 @@ _AT_ONCE = 1_000_000  # rows
 # --- units --------------------------------------------------------------------------------------------
 
 
-class Linking(Protocol):
-    """What a promise says about names."""
-
-    @property
-    def users(self) -> str: ...
-    @property
-    def session_minutes(self) -> int: ...
-    @property
-    def link_queries(self) -> int: ...
-    @property
-    def link_minutes(self) -> int: ...
-
-
 def with_owner(
-    original: Log, shape: Shape, promise: Linking, released: pl.LazyFrame | None
+    original: Log, shape: Shape, promise: ItemPromise, released: pl.LazyFrame | None
 ) -> tuple[list[str], pl.LazyFrame]:
     """The columns that say whose unit a row belongs to, and with them the original's rows of `released` items, or all.
 
@@ -191,7 +179,7 @@ def unlike_record(case: Case, known: pl.DataFrame, who: str) -> int:
     return sum(a.join(b, on=[who, "name"], how="anti").height for a, b in ((real, said), (said, real)))
 
 
-def seeded(case: Case, users: str, linking: Linking | None = None) -> Iterator[Check]:
+def seeded(case: Case, users: str, linking: ItemPromise | None = None) -> Iterator[Check]:
     """Names that link rows are those that the run gave: none was made from what identifies somebody.
 
     `linking` is the promise where names may be for days or for a few queries.
@@ -224,7 +212,7 @@ def _strangers(released: pl.LazyFrame, given: pl.LazyFrame) -> pl.LazyFrame:
     return strange.select(pl.col("given").null_count().alias("broken"), pl.len().alias("names"))
 
 
-def _not_given(case: Case, original: Log, users: str, linking: Linking | None) -> tuple[int, int]:
+def _not_given(case: Case, original: Log, users: str, linking: ItemPromise | None) -> tuple[int, int]:
     """How many released names a run did not give, and how many there are: names are a function of their people."""
     run, shape, history, subject = dict(case.run), original.shape, original.history, case.shape.subject
     engine, labels = case.engine, None

@@ -22,7 +22,7 @@ import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Annotated, Any, Protocol, Self
+from typing import Annotated, Any, Self
 
 import polars as pl
 
@@ -47,8 +47,8 @@ from coterie.promises._checks import (
     secret_seeds,
     time_columns,
 )
-from coterie.promises._names import Linking, is_known, names_of, names_of_labels, seeded, with_owner
-from coterie.promises._words import Worded
+from coterie.promises._names import is_known, names_of, names_of_labels, seeded, with_owner
+from coterie.promises._words import ItemPromise
 
 Users = Annotated[
     str,
@@ -92,37 +92,6 @@ _LINKS = {
 }
 
 
-class AboutItems(Linking, Protocol):
-    """A promise about single items, with what these promises have in common."""
-
-    @property
-    def k(self) -> int: ...
-    @property
-    def attrs(self) -> str: ...
-    @property
-    def times(self) -> str: ...
-    @property
-    def k_details(self) -> int | str: ...
-    @property
-    def details(self) -> str: ...
-
-
-class InWindow(Linking, Protocol):
-    """A promise whose users are those of a window."""
-
-    @property
-    def window(self) -> str: ...
-
-
-class ItemPromise(Worded):
-    """What all promises about single items say of times; what some of them can do, each of these says for itself."""
-
-    @property
-    def levels(self: AboutItems) -> tuple[str, ...]:
-        """How exact a released time may be, the finest first; nothing where times are exact, or there are none."""
-        return LEVELS[self.times] if self.attrs == "common" else ()
-
-
 class OfRowsAlone:
     """A promise that can be checked of rows without a sidecar, which keep whatever they have beside items."""
 
@@ -132,17 +101,12 @@ class OfRowsAlone:
         return cls(**{**values, "users": "pseudonym" if named else "drop", "attrs": "keep"})
 
 
-def judged_anywhere(promise: InWindow) -> bool:
+def judged_anywhere(promise: ItemPromise) -> bool:
     """Whether rows may be on a cluster: windows, days and units of a few queries need one machine."""
     return promise.users in ("drop", "session", "pseudonym") and promise.window == ALL_OF_IT
 
 
-def crowd_of_details(promise: AboutItems) -> int:
-    """How many users share what accompanies an item."""
-    return promise.k if isinstance(promise.k_details, str) else promise.k_details
-
-
-def whose(case: Case, promise: AboutItems) -> Iterator[Check]:
+def whose(case: Case, promise: ItemPromise) -> Iterator[Check]:
     """Names are those that the run gave; of rows that Coterie did not make, only the items are looked at."""
     if not case.foreign:
         yield from _rules.names(case, promise.users)
@@ -155,7 +119,7 @@ def whose(case: Case, promise: AboutItems) -> Iterator[Check]:
 
 
 def accompaniment(
-    case: Case, promise: AboutItems, *, needs: str = ORIGINAL, name: str = "tuples", detail: str = "", cut: str = ""
+    case: Case, promise: ItemPromise, *, needs: str = ORIGINAL, name: str = "tuples", detail: str = "", cut: str = ""
 ) -> Iterator[Check]:
     """Rows of released items are those of the original, with what `attrs` lets accompany them and `users` link them.
 
@@ -167,7 +131,7 @@ def accompaniment(
     yield from _accompaniment(case, promise, needs=needs, name=name, detail=detail, users=users, cut=cut)
 
 
-def links(case: Case, promise: AboutItems) -> Iterator[Check]:
+def links(case: Case, promise: ItemPromise) -> Iterator[Check]:
     """What names link, which parts of a case could not tell."""
     if case.foreign or case.original is None or not case.shape.subject:
         return
@@ -178,11 +142,11 @@ def links(case: Case, promise: AboutItems) -> Iterator[Check]:
 
 
 def _accompaniment(
-    case: Case, promise: AboutItems, *, needs: str, name: str, detail: str, users: str, cut: str
+    case: Case, promise: ItemPromise, *, needs: str, name: str, detail: str, users: str, cut: str
 ) -> Iterator[Check]:  # fmt: skip
     shape, attrs, nouns = case.shape, promise.attrs, case.log_shape
     yield from _in_themselves(case, promise)
-    enough, known = crowd_of_details(promise), case.original is not None
+    enough, known = promise.crowd_of_details, case.original is not None
     whole = (shape.item, *shape.details, *time_columns(shape)[:1])
     beside = f"whatever accompanies a {shape.item_noun} ({', '.join(whole[1:])})"
     told = f"at least {enough} {nouns.subject_nouns} share {beside}"
@@ -204,7 +168,7 @@ def _accompaniment(
     key = secrets.randbits(63)
     owner, rows = with_owner(case.original, shape, with_values(promise, users=users), case.rows)
     made_with = as_made(case, promise)
-    share, times = crowd_of_details(made_with), made_with.times
+    share, times = made_with.crowd_of_details, made_with.times
     should = should_say(rows, shape, attrs, share, key, *owner, times=times, cut=cut)
     before = should.collect(engine="streaming").lazy()
     after = said(case.rows, shape, attrs, key, *([shape.subject] if owner else []))
@@ -218,7 +182,7 @@ def _accompaniment(
         yield _links(case, before, after, owner, linked)
 
 
-def _question_of_links(case: Case, promise: AboutItems, users: str) -> Question:
+def _question_of_links(case: Case, promise: ItemPromise, users: str) -> Question:
     """What names link, in words."""
     minutes = {1: "a minute", 30: "half an hour", 60: "an hour"}.get(promise.link_minutes)
     detail = _LINKS.get(users, "").format(
@@ -230,7 +194,7 @@ def _question_of_links(case: Case, promise: AboutItems, users: str) -> Question:
     return Question("links", detail, "names do not", original=True, carries=True)
 
 
-def _in_themselves(case: Case, promise: AboutItems) -> Iterator[Check]:
+def _in_themselves(case: Case, promise: ItemPromise) -> Iterator[Check]:
     """What rows show without the original: no column that nobody counted, no time too fine, no name of too much."""
     shape, others, attrs = case.shape, other_columns(case.shape), promise.attrs
     if promise.details or shape.further:
@@ -292,14 +256,14 @@ def _links(case: Case, before: pl.LazyFrame, after: pl.LazyFrame, owner: list[st
     return linked.answered(*numbers.collect(engine="streaming").row(0), how=how)
 
 
-def _links_in_blocks(case: Case, engine: Engine, original: Log, promise: AboutItems) -> Check:
+def _links_in_blocks(case: Case, engine: Engine, original: Log, promise: ItemPromise) -> Check:
     """The same in blocks: sums over items are added up by name, then names with equal sums counted.
 
     With the run record names are functions of owners; without it owners keep their labels.
     """
     shape, attrs, made_with = case.shape, promise.attrs, as_made(case, promise)
     of_log, history, run = original.shape, original.history, dict(case.run)
-    share, times = crowd_of_details(made_with), made_with.times
+    share, times = made_with.crowd_of_details, made_with.times
     key, seeds, row, subject = secrets.randbits(63), secret_seeds(), SAID, case.shape.subject
     known = is_known(case)
 

@@ -30,6 +30,7 @@ from coterie.core.params import Several
 from coterie.core.promise import Promise
 from coterie.core.registry import table_at
 from coterie.core.shapes import QUERIES
+from coterie.promises._checks import LEVELS
 
 EDITION = 2
 """The edition that new releases speak."""
@@ -82,6 +83,34 @@ class Worded(Promise):
         if words is None:
             raise LookupError(f"edition {EDITION} has no words for this {self.name}")
         return words
+
+
+class ItemPromise(Worded):
+    """A promise about single items: who rows are linked to (`users`), and what accompanies them (`attrs`).
+
+    Those that can be judged on a cluster, or of rows without a sidecar, say so for themselves.
+    """
+
+    k: int
+    users: str
+    attrs: str
+    session_minutes: int
+    link_queries: int
+    link_minutes: int
+    times: str
+    k_details: int | str
+    details: str
+    window: str
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """All that a time may be cut to, where times accompany items and are not exact."""
+        return LEVELS[self.times] if self.attrs == "common" else ()
+
+    @property
+    def crowd_of_details(self) -> int:
+        """How many users share what accompanies an item."""
+        return self.k if isinstance(self.k_details, str) else self.k_details
 
 
 def has_edition(edition: int) -> bool:

@@ -23,6 +23,7 @@ from coterie.promises import _rules
 from coterie.promises import _single_queries as single
 from coterie.promises._checks import ALL_OF_IT, NameOrDigest, Question, Window, crowds, recent, strange_items
 from coterie.promises._names import seeded
+from coterie.promises._words import ItemPromise
 from coterie.taxonomies import Taxonomy
 
 _TAXONOMY = "the taxonomy's file, whose path is in the run record (--record DIR)"
@@ -30,7 +31,7 @@ _MEANING = "the rows of each concept are those of the queries that lead to it in
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConceptKAnonymity(single.ItemPromise):
+class ConceptKAnonymity(ItemPromise):
     """Every released item is a concept that stands for items of at least k users of the original log."""
 
     k: Annotated[int, Range(2), "smallest number of users, or queries, behind a released concept"]
@@ -82,7 +83,7 @@ class ConceptKAnonymity(single.ItemPromise):
         named = self.users == "pseudonym" and self.window == ALL_OF_IT
         if self.size == "users":
             counted = case if case.original is None else replace(case, original=recent(case.original, self.window))
-            yield from crowds(counted, (case.shape.item,), self.k, named=named, needs=needs)
+            yield from crowds(counted, self.k, named=named, needs=needs)
         else:
             yield self._queries(case, concept_of, needs)
         yield from single.accompaniment(case, self, needs=needs, name="meaning", detail=_MEANING)

@@ -32,6 +32,7 @@ from coterie.promises._checks import (
     released_items,
     time_columns,
 )
+from coterie.promises._words import ItemPromise
 from coterie.text.language import FUNCTION_LISTS, name_of_words
 
 _SMALL_ITEMS, _SMALL_CROWDS = 2_000, 200_000  # released items, and their users, up to which all pairs are compared
@@ -41,7 +42,7 @@ _CLAIMS = dict.fromkeys(("item", "by", "user"), pl.String)  # who covers whom: i
 
 
 @dataclass(frozen=True, kw_only=True)
-class KThetaAffinity(single.OfRowsAlone, single.ItemPromise):
+class KThetaAffinity(single.OfRowsAlone, ItemPromise):
     """Every released item, and released items affine to it, were issued by at least k users of the original log."""
 
     k: Annotated[int, Range(2), "smallest number of users behind a released query and those affine to it"]

@@ -10,12 +10,13 @@ from coterie.core.params import Choice, Times
 from coterie.core.promise import NOTHING, Case, Check, Kind
 from coterie.promises import _rules
 from coterie.promises import _single_queries as single
-from coterie.promises._checks import no_finer
+from coterie.promises._checks import ALL_OF_IT, no_finer
 from coterie.promises._names import seeded
+from coterie.promises._words import ItemPromise
 
 
 @dataclass(frozen=True, kw_only=True)
-class None_(single.ItemPromise):  # noqa: N801 (Python keeps None for itself)
+class None_(ItemPromise):  # noqa: N801 (Python keeps None for itself)
     """Nothing is promised about the people in a release."""
 
     users: single.Users = "drop"
@@ -30,8 +31,7 @@ class None_(single.ItemPromise):  # noqa: N801 (Python keeps None for itself)
     releases: ClassVar[Kind] = "text"
     """Released items are what was typed."""
     not_of_foreign: ClassVar[str] = "promises nothing, so there is nothing to check. Name another promise."
-    k: ClassVar[int] = 1
-    k_details: ClassVar[int | str] = "k"
+    k, k_details, window = 1, "k", ALL_OF_IT
 
     @property
     def levels(self) -> tuple[str, ...]:

@@ -12,10 +12,11 @@ from coterie.core.promise import Case, Check, Kind
 from coterie.core.shapes import QUERIES
 from coterie.promises import _single_queries as single
 from coterie.promises._checks import ALL_OF_IT, Window, crowds, recent
+from coterie.promises._words import ItemPromise
 
 
 @dataclass(frozen=True, kw_only=True)
-class QueryKAnonymity(single.OfRowsAlone, single.ItemPromise):
+class QueryKAnonymity(single.OfRowsAlone, ItemPromise):
     """Every released item was issued by at least k users of the original log."""
 
     k: Annotated[int, Range(2), "smallest number of users behind a released query"]
@@ -47,6 +48,6 @@ class QueryKAnonymity(single.OfRowsAlone, single.ItemPromise):
     def _by_item(self, case: Case, *, named: bool) -> Iterator[Check]:
         """What can be seen of each item by itself; a window is one of the whole log, which is then all here."""
         counted = case if case.original is None else replace(case, original=recent(case.original, self.window))
-        yield from crowds(counted, (case.shape.item,), self.k, named=named)
+        yield from crowds(counted, self.k, named=named)
         if not case.foreign:
             yield from single.accompaniment(case, self)

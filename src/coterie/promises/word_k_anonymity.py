@@ -26,13 +26,15 @@ from coterie.promises._checks import (
     Question,
     Window,
     as_made,
-    count,
+    concerned,
     invented,
     no_more_rows,
+    owned_items,
     recent,
     released_items,
 )
 from coterie.promises._names import RECORD
+from coterie.promises._words import ItemPromise
 
 WHOLE = "all"  # as many words as a query has
 _RUNS = r"[^ ]+"
@@ -173,7 +175,7 @@ _COUNTED = {1: "each word", 2: "every two words", WHOLE: "all words"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class WordKAnonymity(single.OfRowsAlone, single.ItemPromise):
+class WordKAnonymity(single.OfRowsAlone, ItemPromise):
     """Every m words of a released query were typed together, in one query, by at least k users of the original log."""
 
     k: Annotated[int, Range(2), "smallest number of users who typed some words of a released query together"]
@@ -271,7 +273,7 @@ class WordKAnonymity(single.OfRowsAlone, single.ItemPromise):
     ) -> Check:
         found = proved(original, table.select("item", "crowd"), self.k, self.m, written)
         few = found.filter(pl.col("proved") < self.k)
-        concerns = _typing(original, few) if few.height else None
+        concerns = concerned(owned_items(original), few.lazy()) if few.height else None
         how = "words are counted until enough users are found, which may be fewer than there are"
         return typed.of_crowds(found["proved"], self.k, concerns=concerns, how=how)
 
@@ -285,9 +287,3 @@ def typed_by_few(queries: int, alone: int, few: int, k: int, window: str) -> tup
         f"Of {queries:,} released queries {alone:,} ({100 * alone / queries:.1f}%) were typed by one person alone"
         f"{when}, word for word, and {few:,} by fewer than {k}: others typed their words, not these queries.",
     )
-
-
-def _typing(original: Log, items: pl.DataFrame) -> int:
-    """How many users of the original typed one of these items."""
-    rows = original.frame.select(pl.col(original.shape.item).alias("item"), pl.col(original.shape.subject).alias("who"))
-    return count(rows.join(items.lazy(), on="item", how="semi").select(pl.col("who").drop_nulls().n_unique()))

@@ -69,7 +69,7 @@ def test_a_promise_that_says_nothing_or_is_none(ship):
     ship("promises", "silent", Silent=Silent)
     with pytest.raises(InputError, match="The promise silent lacks headline, releases, check: "):
         registry.member("promises", "silent")
-    alone = {name: None for name in ("headline", "sentence", "limits", "releases", "evidence", "check", "of_foreign")}
+    alone = dict.fromkeys(("headline", "sentence", "limits", "releases", "evidence", "check", "of_foreign"))
     ship("promises", "silent", Silent=type("Silent", (), alone))
     with pytest.raises(InputError, match="The promise silent lacks anywhere, levels, covers: "):
         registry.member("promises", "silent")
