@@ -20,7 +20,7 @@ import polars as pl
 from coterie.core.log import Log
 from coterie.core.promise import Case, Check
 from coterie.core.shapes import Shape
-from coterie.promises._checks import Question
+from coterie.promises._checks import Question, equals
 from coterie.promises._words import ItemPromise
 
 RECORD = "the run record (--record DIR)"
@@ -57,7 +57,8 @@ def with_owner(
     if promise.users == "pseudonym":
         return [OWNER], kept(rows)
     if promise.users == "session":
-        return [OWNER, SESSION], kept(_with_sessions(original, rows, shape, promise.session_minutes))
+        numbered = SESSION in rows.collect_schema() and numbered_as_promised(original, promise.session_minutes)
+        return [OWNER, SESSION], kept(rows if numbered else _with_sessions(rows, shape, promise.session_minutes))
     moment = pl.col(shape.time).dt.epoch("us") if shape.time else pl.lit(None, pl.Int64)
     rows = kept(rows).with_columns(moment.alias("_moment"))
     if promise.users == "day":
@@ -71,9 +72,8 @@ def labels_of(owner: list[str], rows: pl.LazyFrame) -> pl.Series:
     return units.select(pl.concat_str(owner, separator="\0").alias("label"))["label"]
 
 
-def _with_sessions(original: Log, rows: pl.LazyFrame, shape: Shape, minutes: int) -> pl.LazyFrame:
-    if SESSION in rows.collect_schema() and numbered_as_promised(original, minutes):
-        return rows
+def _with_sessions(rows: pl.LazyFrame, shape: Shape, minutes: int) -> pl.LazyFrame:
+    """The rows of each subject in the order of time, with the number of their session."""
     times = [shape.time] if shape.time else []
     begins = pl.lit(False)
     for time in times:
@@ -169,6 +169,34 @@ def is_known(case: Case) -> bool:
     return case.original is not None and "seed" in case.run
 
 
+def subjects_of(case: Case, original: Log) -> pl.Series:
+    """The subjects of the original, sorted."""
+    subject = original.shape.subject
+
+    def distinct(rows: pl.LazyFrame) -> pl.LazyFrame:
+        return rows.select(subject).drop_nulls().unique()
+
+    return case.engine.small_blocks(original.frame, distinct, [subject])[subject].sort()
+
+
+def behind_names(case: Case, original: Log, alike: pl.LazyFrame, who: str) -> tuple[pl.DataFrame, pl.LazyFrame]:
+    """group, name and `who` has that name (null: nobody), of names that stand for the same; and one name of each group.
+
+    `alike` has the subject of the release, and what stands for its rows.
+    """
+    ids = subjects_of(case, original)
+    given = pl.LazyFrame({who: ids, "name": names_of(case.run, ids, ids)}, schema_overrides={"name": pl.String})
+    known = equals(alike, case.shape.subject).join(given, on="name", how="left").collect(engine="streaming")
+    return known, known.lazy().group_by("group").agg(pl.col("name").min())
+
+
+def needed_to_know(case: Case) -> str:
+    """What it would need to know whose names these are: anyone can invent names."""
+    if case.foreign:
+        return "to know whose names these are, which such a file does not tell"
+    return BOTH if case.original is None else RECORD
+
+
 def unlike_record(case: Case, known: pl.DataFrame, who: str) -> int:
     """How many names (`who`, name) the record gives to somebody else, or to another document, or misses."""
     subjects = case.table("subjects", {"original": pl.String, "released": pl.String}, nullable=("released",))
@@ -231,17 +259,7 @@ def _not_given(case: Case, original: Log, users: str, linking: ItemPromise | Non
 
 def _sessions(original: Log) -> pl.Series:
     """The sessions of all users, as names are made from them."""
-    shape = original.shape
-    user, rows = pl.col(shape.subject), original.frame.drop_nulls(shape.subject)
+    shape, rows = original.shape, original.frame.drop_nulls(original.shape.subject)
     if not any(step.partition("(")[0] == _STEP for step in original.steps):  # nobody else numbers them
-        number = pl.lit(0, pl.UInt32)
-        if shape.time:
-            rows = rows.select(shape.subject, shape.time).sort(shape.subject, shape.time)
-            pause = (pl.col(shape.time) - pl.col(shape.time).shift(1) > timedelta(minutes=_STEP_MINUTES)).fill_null(
-                False
-            )
-            number = (pause & (user == user.shift(1))).cum_sum().over(shape.subject)
-        rows = rows.with_columns(number.alias(SESSION))
-    pairs = rows.select(shape.subject, SESSION).drop_nulls().unique().sort(shape.subject, SESSION)
-    labels = pairs.select(pl.concat_str(shape.subject, SESSION, separator="\0").alias("label"))
-    return labels.collect(engine="streaming")["label"]
+        rows = _with_sessions(rows.select(filter(None, (shape.subject, shape.time))), shape, _STEP_MINUTES)
+    return labels_of([shape.subject, SESSION], rows)
