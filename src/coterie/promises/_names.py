@@ -207,30 +207,16 @@ def unlike_record(case: Case, known: pl.DataFrame, who: str) -> int:
     return sum(a.join(b, on=[who, "name"], how="anti").height for a, b in ((real, said), (said, real)))
 
 
-def seeded(case: Case, users: str, linking: ItemPromise | None = None) -> Iterator[Check]:
-    """Names that link rows are those that the run gave: none was made from what identifies somebody.
-
-    `linking` is the promise where names may be for days or for a few queries.
-    """
-    if users == "drop" or not case.shape.subject:
+def seeded(case: Case, promise: ItemPromise) -> Iterator[Check]:
+    """Names that link rows are those that the run gave: none was made from what identifies somebody."""
+    if promise.users == "drop" or not case.shape.subject:
         return
     detail = f"names are those that the run's seed gives {case.log_shape.subject_nouns} of the original"
     seeds = Question("seeded", detail, "are others", original=True, carries=True)
     if case.original is None or not is_known(case):
         yield seeds.open(BOTH if case.original is None else RECORD)
     else:
-        yield seeds.answered(*_not_given(case, case.original, users, linking))
-
-
-def _given_names(
-    run: Mapping[str, Any], original: Log, users: str, labels: pl.Series | None = None
-) -> pl.LazyFrame:  # fmt: skip
-    """name: those that a run gives the people, or sessions, of a log, or whatever the labels are of."""
-    subject = original.shape.subject
-    ids = original.frame.select(subject).drop_nulls().unique().collect(engine="streaming")[subject].sort()
-    if labels is None:
-        labels = ids if users == "pseudonym" else _sessions(original)
-    return pl.LazyFrame({"name": names_of(run, labels.to_list(), ids)}, schema={"name": pl.String})
+        yield seeds.answered(*_not_given(case, case.original, promise))
 
 
 def _strangers(released: pl.LazyFrame, given: pl.LazyFrame) -> pl.LazyFrame:
@@ -240,15 +226,21 @@ def _strangers(released: pl.LazyFrame, given: pl.LazyFrame) -> pl.LazyFrame:
     return strange.select(pl.col("given").null_count().alias("broken"), pl.len().alias("names"))
 
 
-def _not_given(case: Case, original: Log, users: str, linking: ItemPromise | None) -> tuple[int, int]:
+def _not_given(case: Case, original: Log, promise: ItemPromise) -> tuple[int, int]:
     """How many released names a run did not give, and how many there are: names are a function of their people."""
-    run, shape, history, subject = dict(case.run), original.shape, original.history, case.shape.subject
-    engine, labels = case.engine, None
-    if linking is not None and users in ("day", "mini"):  # units of released rows, which no block of people has
-        labels = labels_of(*with_owner(original, case.shape, linking, case.rows))
+    run, shape, history = dict(case.run), original.shape, original.history
+    subject, users = case.shape.subject, promise.users
+    engine, units = case.engine, None
+    if users in ("day", "mini"):  # of released rows, which no block of people has
+        units = labels_of(*with_owner(original, case.shape, promise, case.rows))
 
     def given(rows: pl.LazyFrame) -> pl.LazyFrame:
-        return _given_names(run, Log(frame=rows, shape=shape, history=history), users, labels)
+        """name: those that a run gives the people, or sessions, of some rows, or all units."""
+        ids = rows.select(shape.subject).drop_nulls().unique().collect(engine="streaming")[shape.subject].sort()
+        labels = units
+        if labels is None:
+            labels = ids if users == "pseudonym" else _sessions(Log(frame=rows, shape=shape, history=history))
+        return pl.LazyFrame({"name": names_of(run, labels.to_list(), ids)}, schema={"name": pl.String})
 
     names = engine.blocks(original.frame, given, [shape.subject])
     released = engine.each(case.rows, lambda rows: rows.select(pl.col(subject).alias("name")))

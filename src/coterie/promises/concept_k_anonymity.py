@@ -67,7 +67,7 @@ class ConceptKAnonymity(ItemPromise):
         yield from _rules.names(case, self.users)
         of_concepts = self.users in ("mini", "day")  # of rows with a released concept, which are not known yet
         if not of_concepts:
-            yield from seeded(case, self.users, self)
+            yield from seeded(case, self)
         paths = case.table("taxonomy", {"path": pl.String})
         tree = taxonomies.promised(self.taxonomy, () if paths is None else paths["path"].to_list())
         needs = ORIGINAL if tree else _TAXONOMY
@@ -79,7 +79,7 @@ class ConceptKAnonymity(ItemPromise):
         # From here on the original is what it would be with its queries released as these concepts.
         case = _with_concepts(case, concept_of)
         if of_concepts:
-            yield from seeded(case, self.users, self)
+            yield from seeded(case, self)
         named = self.users == "pseudonym" and self.window == ALL_OF_IT
         if self.size == "users":
             counted = case if case.original is None else replace(case, original=recent(case.original, self.window))

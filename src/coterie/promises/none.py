@@ -48,7 +48,7 @@ class None_(ItemPromise):  # noqa: N801 (Python keeps None for itself)
             carries_promise=True,
         )
         yield from _rules.names(case, self.users)
-        yield from seeded(case, self.users, self)
+        yield from seeded(case, self)
         if self.levels:
             yield from no_finer(self.levels, case)
         yield from single.accompaniment(case, self, cut=self.times)

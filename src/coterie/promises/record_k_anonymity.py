@@ -22,7 +22,7 @@ from coterie.core.promise import Case, Check, Kind
 from coterie.core.shapes import VISITS
 from coterie.promises import _rules
 from coterie.promises._checks import Question
-from coterie.promises._names import BOTH, seeded
+from coterie.promises._names import BOTH
 from coterie.promises._visit_recount import UNKNOWN, browser_and_system, host
 from coterie.promises._words import Worded
 
@@ -52,7 +52,6 @@ class RecordKAnonymity(Worded):
         """Count equal records, then make those of the run once more from the original and count their visitors."""
         if not case.foreign:
             yield from _rules.names(case, "drop")
-            yield from seeded(case, "drop")
         yield self._copies(case)
         if not case.foreign:
             yield from self._recounted(case)
