@@ -27,7 +27,7 @@ from typing import Annotated, Any, Self
 import polars as pl
 
 from coterie.core.log import Log
-from coterie.core.params import Choice, Range, with_values
+from coterie.core.params import Attrs, Choice, KDetails, Range, Times, with_values
 from coterie.core.promise import ORIGINAL, Case, Check
 from coterie.core.run import Engine
 from coterie.core.shapes import QUERIES, VISITS, Shape
@@ -37,6 +37,7 @@ from coterie.promises._checks import (
     LEVELS,
     UNITS,
     Question,
+    Window,
     any_given,
     as_made,
     level_of,
@@ -90,6 +91,21 @@ _LINKS = {
     "day": "each name stands for one day of one {subject} of the original",
     "pseudonym": "each name stands for one {subject} of the original",
 }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Accompanied(ItemPromise):
+    """The numbers that say what links and accompanies items, and within which time their users are counted."""
+
+    users: Users = "drop"
+    attrs: Attrs = "common"
+    session_minutes: SessionMinutes = 30
+    link_queries: LinkQueries = 3
+    link_minutes: LinkMinutes = 30
+    times: Times = "day"
+    k_details: KDetails = "k"
+    details: Details = ""
+    window: Window = ALL_OF_IT
 
 
 class OfRowsAlone:

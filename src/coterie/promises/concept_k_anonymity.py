@@ -17,13 +17,13 @@ import polars as pl
 
 from coterie import taxonomies
 from coterie.core.log import Log
-from coterie.core.params import Attrs, Choice, Flag, KDetails, Range, Times
+from coterie.core.params import Choice, Flag, Range
 from coterie.core.promise import ORIGINAL, Case, Check, Kind
 from coterie.promises import _rules
 from coterie.promises import _single_queries as single
-from coterie.promises._checks import ALL_OF_IT, NameOrDigest, Question, Window, crowds, recent, strange_items
+from coterie.promises._checks import ALL_OF_IT, NameOrDigest, Question, crowds, recent, strange_items
 from coterie.promises._names import seeded
-from coterie.promises._words import ItemPromise
+from coterie.promises._words import Worded
 from coterie.taxonomies import Taxonomy
 
 _TAXONOMY = "the taxonomy's file, whose path is in the run record (--record DIR)"
@@ -31,8 +31,8 @@ _MEANING = "the rows of each concept are those of the queries that lead to it in
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConceptKAnonymity(ItemPromise):
-    """Every released item is a concept that stands for items of at least k users of the original log."""
+class _Numbers(Worded):
+    """Its own numbers, which come before those of what accompanies items."""
 
     k: Annotated[int, Range(2), "smallest number of users, or queries, behind a released concept"]
     size: Annotated[str, Choice("users", "queries"), "what is counted behind a concept"] = "users"
@@ -40,15 +40,11 @@ class ConceptKAnonymity(ItemPromise):
         str, NameOrDigest(taxonomies.WORDNET), "name of the taxonomy, or the digest of one that has none"
     ] = taxonomies.WORDNET
     paper_compat: Annotated[bool, Flag(), "stop words are looked up in the taxonomy, as in the paper"] = False
-    users: single.Users = "drop"
-    attrs: Attrs = "common"
-    session_minutes: single.SessionMinutes = 30
-    link_queries: single.LinkQueries = 3
-    link_minutes: single.LinkMinutes = 30
-    times: Times = "day"
-    k_details: KDetails = "k"
-    details: single.Details = ""
-    window: Window = ALL_OF_IT
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConceptKAnonymity(single.Accompanied, _Numbers):
+    """Every released item is a concept that stands for items of at least k users of the original log."""
 
     name: ClassVar[str] = "concept_k_anonymity"
     releases: ClassVar[Kind] = "concepts"

@@ -18,21 +18,19 @@ import polars as pl
 from numpy.typing import NDArray
 
 from coterie.core.log import Log
-from coterie.core.params import Attrs, Flag, KDetails, Range, Times
+from coterie.core.params import Flag, Range
 from coterie.core.promise import Case, Check, Kind
 from coterie.promises import _single_queries as single
 from coterie.promises._checks import (
-    ALL_OF_IT,
     NameOrDigest,
     Question,
-    Window,
     invented,
     no_more_rows,
     recent,
     released_items,
     time_columns,
 )
-from coterie.promises._words import ItemPromise
+from coterie.promises._words import Worded
 from coterie.text.language import FUNCTION_LISTS, name_of_words
 
 _SMALL_ITEMS, _SMALL_CROWDS = 2_000, 200_000  # released items, and their users, up to which all pairs are compared
@@ -42,8 +40,8 @@ _CLAIMS = dict.fromkeys(("item", "by", "user"), pl.String)  # who covers whom: i
 
 
 @dataclass(frozen=True, kw_only=True)
-class KThetaAffinity(single.OfRowsAlone, ItemPromise):
-    """Every released item, and released items affine to it, were issued by at least k users of the original log."""
+class _Numbers(Worded):
+    """Its own numbers, which come before those of what accompanies items."""
 
     k: Annotated[int, Range(2), "smallest number of users behind a released query and those affine to it"]
     theta: Annotated[float, Range(0.1, 1), "cosine from which queries are affine"] = 0.9
@@ -57,15 +55,11 @@ class KThetaAffinity(single.OfRowsAlone, ItemPromise):
         NameOrDigest(*FUNCTION_LISTS),
         "words that make no concept alone: the name of the list, or the digest of one that has none",
     ] = "english"
-    users: single.Users = "drop"
-    attrs: Attrs = "common"
-    session_minutes: single.SessionMinutes = 30
-    link_queries: single.LinkQueries = 3
-    link_minutes: single.LinkMinutes = 30
-    times: Times = "day"
-    k_details: KDetails = "k"
-    details: single.Details = ""
-    window: Window = ALL_OF_IT
+
+
+@dataclass(frozen=True, kw_only=True)
+class KThetaAffinity(single.OfRowsAlone, single.Accompanied, _Numbers):
+    """Every released item, and released items affine to it, were issued by at least k users of the original log."""
 
     name: ClassVar[str] = "k_theta_affinity"
     releases: ClassVar[Kind] = "text"

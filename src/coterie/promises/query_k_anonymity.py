@@ -7,28 +7,25 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, ClassVar
 
-from coterie.core.params import Attrs, KDetails, Range, Times
+from coterie.core.params import Range
 from coterie.core.promise import Case, Check, Kind
 from coterie.core.shapes import QUERIES
 from coterie.promises import _single_queries as single
-from coterie.promises._checks import ALL_OF_IT, Window, crowds, recent
-from coterie.promises._words import ItemPromise
+from coterie.promises._checks import ALL_OF_IT, crowds, recent
+from coterie.promises._words import Worded
 
 
 @dataclass(frozen=True, kw_only=True)
-class QueryKAnonymity(single.OfRowsAlone, ItemPromise):
-    """Every released item was issued by at least k users of the original log."""
+class _Numbers(Worded):
+    """Its own numbers, which come before those of what accompanies items."""
 
     k: Annotated[int, Range(2), "smallest number of users behind a released query"]
-    users: single.Users = "drop"
-    attrs: Attrs = "common"
-    session_minutes: single.SessionMinutes = 30
-    link_queries: single.LinkQueries = 3
-    link_minutes: single.LinkMinutes = 30
-    times: Times = "day"
-    k_details: KDetails = "k"
-    details: single.Details = ""
-    window: Window = ALL_OF_IT
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueryKAnonymity(single.OfRowsAlone, single.Accompanied, _Numbers):
+    """Every released item was issued by at least k users of the original log."""
+
     shape: single.ShapeName = QUERIES.name
 
     name: ClassVar[str] = "query_k_anonymity"

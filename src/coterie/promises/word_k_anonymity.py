@@ -18,13 +18,12 @@ from typing import Annotated, ClassVar
 import polars as pl
 
 from coterie.core.log import Log
-from coterie.core.params import Attrs, Choice, KDetails, NumberOr, Range, Times
+from coterie.core.params import Choice, NumberOr, Range
 from coterie.core.promise import Case, Check, Kind
 from coterie.promises import _single_queries as single
 from coterie.promises._checks import (
     ALL_OF_IT,
     Question,
-    Window,
     as_made,
     concerned,
     invented,
@@ -34,7 +33,7 @@ from coterie.promises._checks import (
     released_items,
 )
 from coterie.promises._names import RECORD
-from coterie.promises._words import ItemPromise
+from coterie.promises._words import Worded
 
 WHOLE = "all"  # as many words as a query has
 _RUNS = r"[^ ]+"
@@ -175,8 +174,8 @@ _COUNTED = {1: "each word", 2: "every two words", WHOLE: "all words"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class WordKAnonymity(single.OfRowsAlone, ItemPromise):
-    """Every m words of a released query were typed together, in one query, by at least k users of the original log."""
+class _Numbers(Worded):
+    """Its own numbers, which come before those of what accompanies items."""
 
     k: Annotated[int, Range(2), "smallest number of users who typed some words of a released query together"]
     m: Annotated[
@@ -186,15 +185,11 @@ class WordKAnonymity(single.OfRowsAlone, ItemPromise):
     entities: Annotated[
         str, Choice("words", "detect"), "what counts as one word: words, or also full names and personal data found"
     ] = "words"
-    users: single.Users = "drop"
-    attrs: Attrs = "common"
-    session_minutes: single.SessionMinutes = 30
-    link_queries: single.LinkQueries = 3
-    link_minutes: single.LinkMinutes = 30
-    times: Times = "day"
-    k_details: KDetails = "k"
-    details: single.Details = ""
-    window: Window = ALL_OF_IT
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordKAnonymity(single.OfRowsAlone, single.Accompanied, _Numbers):
+    """Every m words of a released query were typed together, in one query, by at least k users of the original log."""
 
     name: ClassVar[str] = "word_k_anonymity"
     releases: ClassVar[Kind] = "text"
