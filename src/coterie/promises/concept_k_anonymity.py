@@ -23,7 +23,7 @@ from coterie.promises import _rules
 from coterie.promises import _single_queries as single
 from coterie.promises._checks import ALL_OF_IT, NameOrDigest, Question, crowds, recent, strange_items
 from coterie.promises._names import seeded
-from coterie.promises._words import Worded
+from coterie.promises._words import ItemPromise
 from coterie.taxonomies import Taxonomy
 
 _TAXONOMY = "the taxonomy's file, whose path is in the run record (--record DIR)"
@@ -31,7 +31,7 @@ _MEANING = "the rows of each concept are those of the queries that lead to it in
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Numbers(Worded):
+class _Numbers(ItemPromise):
     """Its own numbers, which come before those of what accompanies items."""
 
     k: Annotated[int, Range(2), "smallest number of users, or queries, behind a released concept"]

@@ -30,7 +30,7 @@ from coterie.promises._checks import (
     released_items,
     time_columns,
 )
-from coterie.promises._words import Worded
+from coterie.promises._words import ItemPromise
 from coterie.text.language import FUNCTION_LISTS, name_of_words
 
 _SMALL_ITEMS, _SMALL_CROWDS = 2_000, 200_000  # released items, and their users, up to which all pairs are compared
@@ -40,7 +40,7 @@ _CLAIMS = dict.fromkeys(("item", "by", "user"), pl.String)  # who covers whom: i
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Numbers(Worded):
+class _Numbers(ItemPromise):
     """Its own numbers, which come before those of what accompanies items."""
 
     k: Annotated[int, Range(2), "smallest number of users behind a released query and those affine to it"]

@@ -12,11 +12,11 @@ from coterie.core.promise import Case, Check, Kind
 from coterie.core.shapes import QUERIES
 from coterie.promises import _single_queries as single
 from coterie.promises._checks import ALL_OF_IT, crowds, recent
-from coterie.promises._words import Worded
+from coterie.promises._words import ItemPromise
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Numbers(Worded):
+class _Numbers(ItemPromise):
     """Its own numbers, which come before those of what accompanies items."""
 
     k: Annotated[int, Range(2), "smallest number of users behind a released query"]

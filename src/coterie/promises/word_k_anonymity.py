@@ -33,7 +33,7 @@ from coterie.promises._checks import (
     released_items,
 )
 from coterie.promises._names import RECORD
-from coterie.promises._words import Worded
+from coterie.promises._words import ItemPromise
 
 WHOLE = "all"  # as many words as a query has
 _RUNS = r"[^ ]+"
@@ -174,7 +174,7 @@ _COUNTED = {1: "each word", 2: "every two words", WHOLE: "all words"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Numbers(Worded):
+class _Numbers(ItemPromise):
     """Its own numbers, which come before those of what accompanies items."""
 
     k: Annotated[int, Range(2), "smallest number of users who typed some words of a released query together"]
