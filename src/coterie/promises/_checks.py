@@ -73,6 +73,16 @@ class Question:
         few = int((sizes < k).sum())
         return self.answered(few, sizes.len(), concerns=concerns, how=how, largest_k=smallest)
 
+    def of_people(self, people: pl.DataFrame, who: str, asked: pl.DataFrame, k: int) -> Check:
+        """The check of lines that are to have k people each, behind what these lines have in common with `people`."""
+        crowds = people.group_by(asked.columns).agg(pl.col(who).n_unique().alias("_crowd"))
+        sizes = asked.join(crowds, on=asked.columns, how="left", nulls_equal=True).with_columns(
+            pl.col("_crowd").fill_null(0)
+        )
+        few = sizes.filter(pl.col("_crowd") < k)
+        exposed = people.join(few, on=asked.columns, how="semi", nulls_equal=True)[who].n_unique()
+        return self.of_crowds(sizes["_crowd"], k, concerns=exposed)
+
     def of_equals(self, subjects: pl.LazyFrame, k: int, what: str) -> Check:
         """The check of subjects that are to be equal to k - 1 others; `what` they are the kinds of."""
         crowd = pl.col("crowd")
@@ -136,6 +146,15 @@ def strange_items(rows: pl.LazyFrame, shape: Shape, allowed: pl.LazyFrame) -> tu
     numbers = items.join(allowed, on="item", how="left").select(pl.col("allowed").null_count(), pl.len())
     strange, total = numbers.collect(engine="streaming").row(0)
     return int(strange), int(total)
+
+
+def only_concepts(case: Case, names: pl.Series | None, needs: str = "", *, carries: bool = False) -> Check:
+    """Nothing but concepts is released in place of items, so that nothing stands there word for word."""
+    detail = f"every released {case.shape.item} is the name of a concept of the promised taxonomy"
+    named = Question("items", detail, "are not", carries=carries)
+    if names is None:
+        return named.open(needs)
+    return named.answered(*strange_items(case.rows, case.shape, names.to_frame().lazy()))
 
 
 def time_columns(shape: Shape) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ _RANDOM_NAME = r"^u_[a-z2-7]{16}$"
 
 
 def columns(case: Case) -> Check:
-    """Exactly the released columns, with their types, and no value missing where one is required."""
+    """Exactly the released columns, with their types, and no value missing where one is required: nothing more."""
     actual = dict(case.rows.collect_schema())
     expected = {name: case.shape.schema[name] for name in case.shape.released}
     wrong = len(set(actual) ^ set(expected)) + sum(
@@ -111,7 +111,7 @@ def _behind_in_parts(engine: Engine, rows: pl.LazyFrame, shape: Shape) -> tuple[
 
 
 def _ids(case: Case) -> Iterator[Check]:
-    """No name in the release is one that the original has."""
+    """No name in the release is one that the original has: who knows somebody's id finds nothing under it."""
     if case.original is None:
         yield _NO_IDS.open()
         return

@@ -115,7 +115,7 @@ class ItemPromise(Worded):
 
 def has_edition(edition: int) -> bool:
     """Whether the texts of an edition are here."""
-    return bool(_file(edition).is_file())
+    return (files("coterie.promises") / "words" / f"{edition:d}.toml").is_file()
 
 
 def fits(edition: int, promise: Worded) -> bool:
@@ -175,7 +175,9 @@ class _Filled(dict[str, Any]):
 
     def _chosen(self, text: Mapping[str, str]) -> str:
         names = [text["by"]] if isinstance(text["by"], str) else text["by"]
-        key = " ".join(value for name in names if (value := _spelled(self._fact(name))))
+        facts = (self._fact(name) for name in names)
+        spelled = (str(fact).lower() if isinstance(fact, bool) else str(fact) for fact in facts)
+        key = " ".join(filter(None, spelled))
         return text[key if (key in text and key not in ("by", "else")) or "else" not in text else "else"]
 
     def _several(self, text: Mapping[str, Any]) -> Iterator[str]:
@@ -193,14 +195,6 @@ class _Filled(dict[str, Any]):
         if sign == "<":
             return isinstance(value, int) and value < self.facts[other]
         return value - int(other) if sign else value
-
-
-def _spelled(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _file(edition: int) -> Any:
-    return files("coterie.promises") / "words" / f"{edition:d}.toml"
 
 
 def _texts(edition: int) -> dict[str, Any]:

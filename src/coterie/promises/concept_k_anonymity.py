@@ -21,7 +21,7 @@ from coterie.core.params import Choice, Flag, Range
 from coterie.core.promise import ORIGINAL, Case, Check, Kind
 from coterie.promises import _rules
 from coterie.promises import _single_queries as single
-from coterie.promises._checks import ALL_OF_IT, NameOrDigest, Question, crowds, recent, strange_items
+from coterie.promises._checks import ALL_OF_IT, NameOrDigest, Question, crowds, only_concepts, recent
 from coterie.promises._names import seeded
 from coterie.promises._words import ItemPromise
 from coterie.taxonomies import Taxonomy
@@ -59,7 +59,10 @@ class ConceptKAnonymity(single.Accompanied, _Numbers):
         return () if self.taxonomy == taxonomies.WORDNET else ("taxonomy",)
 
     def check(self, case: Case) -> Iterator[Check]:
-        """Recount which concept each query leads to, then compare rows and count who is behind each concept."""
+        """Recount which concept each query leads to, then compare rows and count who is behind each concept.
+
+        It stops words of a query in the place of a concept, and concepts so fine that they stand for one query.
+        """
         yield from _rules.names(case, self.users)
         of_concepts = self.users in ("mini", "day")  # of rows with a released concept, which are not known yet
         if not of_concepts:
@@ -67,7 +70,7 @@ class ConceptKAnonymity(single.Accompanied, _Numbers):
         paths = case.table("taxonomy", {"path": pl.String})
         tree = taxonomies.promised(self.taxonomy, () if paths is None else paths["path"].to_list())
         needs = ORIGINAL if tree else _TAXONOMY
-        yield _concept_names(case, tree)
+        yield only_concepts(case, None if tree is None else tree.names, _TAXONOMY)
         concept_of = None
         if case.original is not None and tree is not None:
             names = case.rows.select(case.shape.item).unique().collect(engine="streaming").to_series()
@@ -94,15 +97,6 @@ class ConceptKAnonymity(single.Accompanied, _Numbers):
         queries = concept_of.group_by("concept").len("queries")
         sizes = released.join(queries, on="concept", how="left").fill_null(0)["queries"]
         return behind.of_crowds(sizes, self.k)
-
-
-def _concept_names(case: Case, tree: Taxonomy | None) -> Check:
-    """Nothing but concepts is released in place of queries."""
-    detail = f"every released {case.shape.item} is the name of a concept of the promised taxonomy"
-    named = Question("items", detail, "are not")
-    if tree is None:
-        return named.open(_TAXONOMY)
-    return named.answered(*strange_items(case.rows, case.shape, tree.names.to_frame().lazy()))
 
 
 def _with_concepts(case: Case, concept_of: pl.DataFrame | None) -> Case:

@@ -21,7 +21,7 @@ from coterie.core.log import Log
 from coterie.core.params import Choice, Flag, Range
 from coterie.core.promise import Case, Check, Kind
 from coterie.promises import _rules
-from coterie.promises._checks import Question, multisets, secret_seeds, strange_items
+from coterie.promises._checks import Question, multisets, only_concepts, secret_seeds
 from coterie.promises._names import behind_names, is_known, needed_to_know, unlike_record
 from coterie.promises._words import Worded
 from coterie.taxonomies import Taxonomy
@@ -67,7 +67,10 @@ class DocumentKAnonymity(Worded):
         return cls(**values)
 
     def check(self, case: Case) -> Iterator[Check]:
-        """Compare the vectors of all names with each other, then each with the documents behind it."""
+        """Compare the vectors of all names with each other, then each with the documents behind it.
+
+        It stops copies of one document under invented names, and terms that one of the documents behind a vector has.
+        """
         if not case.shape.weight:
             detail = "every vector is one of weighted terms"
             yield Question("vectors", detail, f"is missing: {_NOTHING}", carries=True).answered(1)
@@ -76,7 +79,7 @@ class DocumentKAnonymity(Worded):
             yield from _rules.names(case, "pseudonym")
             yield _weights(case)
         if self.labels:
-            yield _labels(case, self.labels)
+            yield only_concepts(case, taxonomies.load(self.labels).names, carries=True)
         yield _once(case)
         subject = case.shape.subject
         published = case.rows if case.published is None else case.published
@@ -153,14 +156,6 @@ def _once(case: Case) -> Check:
     key = [case.shape.subject, case.shape.item]
     again = case.rows.group_by(key).len("times")
     return Question("once", "a vector has each term once", "stand there again").of_rows(again, pl.col("times") > 1)
-
-
-def _labels(case: Case, name: str) -> Check:
-    """Nothing but concepts is released in place of terms."""
-    names = taxonomies.load(name).names
-    detail = f"every released {case.shape.item} is the name of a concept of the promised taxonomy"
-    concepts = Question("items", detail, "are not", carries=True)
-    return concepts.answered(*strange_items(case.rows, case.shape, names.to_frame().lazy()))
 
 
 def _documents(behind: Behind) -> Check:

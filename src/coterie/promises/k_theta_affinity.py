@@ -77,7 +77,10 @@ class KThetaAffinity(single.OfRowsAlone, single.Accompanied, _Numbers):
         return ("certificate",) if self.function_words in FUNCTION_LISTS else ("certificate", "function_words")
 
     def check(self, case: Case) -> Iterator[Check]:
-        """Count the users behind each released item and those affine to it, then look at names and details."""
+        """Count the users behind each released item and those affine to it, then look at names and details.
+
+        It stops items of one user that are released as if others had typed nearly the same.
+        """
         yield from single.whose(case, self)
         item = case.shape.item
         no_more = no_more_rows(item, item)

@@ -34,7 +34,10 @@ class QueryKAnonymity(single.OfRowsAlone, single.Accompanied, _Numbers):
     anywhere = property(single.judged_anywhere)
 
     def check(self, case: Case) -> Iterator[Check]:
-        """Count the users behind each released item, then look at names and at what accompanies items."""
+        """Count the users behind each released item, then look at names and at what accompanies items.
+
+        It stops items that too few users typed, and details beside them by which one of many can be told.
+        """
         named = case.foreign or self.users == "pseudonym"
         yield from single.whose(case, self)
         by_item = (case.shape.item, case.log_shape.item)

@@ -113,7 +113,10 @@ class UserKAnonymity(Worded):
         return cls(**values)
 
     def check(self, case: Case) -> Iterator[Check]:
-        """Compare names and items with the original, then the profiles of all names with each other."""
+        """Compare names and items with the original, then the profiles of all names with each other.
+
+        It stops profiles that are one user's alone, also under k invented names, and groups that all have one secret.
+        """
         if case.foreign:
             yield _only_these_were_compared(case.shape)
         else:

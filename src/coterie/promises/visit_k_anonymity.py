@@ -54,7 +54,10 @@ class VisitKAnonymity(Worded):
         return Several.words(self.details)
 
     def check(self, case: Case) -> Iterator[Check]:
-        """Compare each row with the request that it was, then count the visitors behind rows that are alike."""
+        """Compare each row with the request that it was, then count the visitors behind rows that are alike.
+
+        It stops rows whose columns, taken together, tell one visitor from all others.
+        """
         details = [each for each in self._details if column_of(each, case.shape) in case.shape.released]
         yield from _rules.names(case, "drop")
         yield self._others(case, details)

@@ -201,7 +201,10 @@ class WordKAnonymity(single.OfRowsAlone, single.Accompanied, _Numbers):
         return ("entities",) if self.entities == "detect" else ()
 
     def check(self, case: Case) -> Iterator[Check]:
-        """Count who typed the words of each released query together, then look at its length, names and details."""
+        """Count who typed the words of each released query together, then look at its length, names and details.
+
+        It stops queries that put words of one user beside words that many typed: a name beside an illness.
+        """
         yield from single.whose(case, self)
         if not case.foreign:
             yield self._length(case)
