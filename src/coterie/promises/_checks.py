@@ -124,6 +124,16 @@ def rows_broken(rows: pl.LazyFrame, broken: pl.Expr) -> tuple[int, int]:
     return int(numbers[0] or 0), int(numbers[1])
 
 
+def given(case: Case) -> tuple[int, dict[str, int]]:
+    """How many rows there are, and how many have a value in each released column; counted once."""
+    if "given" not in case.shared:
+        numbers = (pl.len().cast(pl.Int64).alias("_rows"), pl.col(case.shape.released).count().cast(pl.Int64))
+        counts = case.engine.total(case.rows, lambda rows: rows.select(numbers))
+        case.shared["given"] = counts.row(0, named=True)
+    counted = dict(case.shared["given"])
+    return counted.pop("_rows"), counted
+
+
 def any_given(names: tuple[str, ...]) -> pl.Expr:
     """Whether a row has a value in one of these columns."""
     return pl.any_horizontal(pl.col(name).is_not_null() for name in names) if names else pl.lit(False)

@@ -20,11 +20,12 @@ import polars as pl
 from coterie.core.log import Log
 from coterie.core.promise import Case, Check
 from coterie.core.shapes import Shape
-from coterie.promises._checks import Question, equals
+from coterie.promises._checks import Question, equals, given
 from coterie.promises._words import ItemPromise
 
 RECORD = "the run record (--record DIR)"
 BOTH = "the original log and the run record (--original LOG --record DIR)"
+_RANDOM_NAME = r"^u_[a-z2-7]{16}$"
 _BASE32 = b"abcdefghijklmnopqrstuvwxyz234567".ljust(256, b"?")
 _NOT_STEPS = ("read", "synth")  # entries of a history that are no prepare steps
 OWNER, SESSION, UNIT = "_owner", "session", "_number"
@@ -117,6 +118,22 @@ def numbered_as_promised(original: Log, session_minutes: int) -> bool:
 
 
 # --- names --------------------------------------------------------------------------------------------
+
+
+def random_names(case: Case, users: str) -> Iterator[Check]:
+    """Who rows are said to come from: nobody (`users = drop`), or random names."""
+    if not case.shape.subject:
+        return
+    if users == "drop":
+        rows, values = given(case)
+        yield Question("names", "no row says whose it is", "do").answered(values[case.shape.subject], rows)
+    else:
+        yield from case.engine.judged(case, _named_at_random)
+
+
+def _named_at_random(case: Case) -> Iterator[Check]:
+    other = ~pl.col(case.shape.subject).str.contains(_RANDOM_NAME)
+    yield Question("names", "subjects have random names", "rows have others").of_rows(case.rows, other)
 
 
 def names_of(run: Mapping[str, Any], labels: Iterable[str], taken: Iterable[str]) -> list[str]:

@@ -31,7 +31,6 @@ from coterie.core.params import Attrs, Choice, KDetails, Range, Times, with_valu
 from coterie.core.promise import ORIGINAL, Case, Check
 from coterie.core.run import Engine
 from coterie.core.shapes import QUERIES, VISITS, Shape
-from coterie.promises import _rules
 from coterie.promises._checks import (
     ALL_OF_IT,
     LEVELS,
@@ -48,7 +47,7 @@ from coterie.promises._checks import (
     secret_seeds,
     time_columns,
 )
-from coterie.promises._names import is_known, names_of, names_of_labels, seeded, with_owner
+from coterie.promises._names import is_known, names_of, names_of_labels, random_names, seeded, with_owner
 from coterie.promises._words import ItemPromise
 
 Users = Annotated[
@@ -125,7 +124,7 @@ def judged_anywhere(promise: ItemPromise) -> bool:
 def whose(case: Case, promise: ItemPromise) -> Iterator[Check]:
     """Names are those that the run gave; of rows that Coterie did not make, only the items are looked at."""
     if not case.foreign:
-        yield from _rules.names(case, promise.users)
+        yield from random_names(case, promise.users)
         yield from seeded(case, promise)
         return
     shape = case.shape

@@ -19,10 +19,9 @@ from coterie import taxonomies
 from coterie.core.log import Log
 from coterie.core.params import Choice, Flag, Range
 from coterie.core.promise import ORIGINAL, Case, Check, Kind
-from coterie.promises import _rules
 from coterie.promises import _single_queries as single
 from coterie.promises._checks import ALL_OF_IT, NameOrDigest, Question, crowds, only_concepts, recent
-from coterie.promises._names import seeded
+from coterie.promises._names import random_names, seeded
 from coterie.promises._words import ItemPromise
 from coterie.taxonomies import Taxonomy
 
@@ -63,7 +62,7 @@ class ConceptKAnonymity(single.Accompanied, _Numbers):
 
         It stops words of a query in the place of a concept, and concepts so fine that they stand for one query.
         """
-        yield from _rules.names(case, self.users)
+        yield from random_names(case, self.users)
         of_concepts = self.users in ("mini", "day")  # of rows with a released concept, which are not known yet
         if not of_concepts:
             yield from seeded(case, self)

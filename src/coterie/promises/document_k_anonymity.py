@@ -20,9 +20,8 @@ from coterie import taxonomies
 from coterie.core.log import Log
 from coterie.core.params import Choice, Flag, Range
 from coterie.core.promise import Case, Check, Kind
-from coterie.promises import _rules
 from coterie.promises._checks import Question, multisets, only_concepts, secret_seeds
-from coterie.promises._names import behind_names, is_known, needed_to_know, unlike_record
+from coterie.promises._names import behind_names, is_known, needed_to_know, random_names, unlike_record
 from coterie.promises._words import Worded
 from coterie.taxonomies import Taxonomy
 
@@ -76,7 +75,7 @@ class DocumentKAnonymity(Worded):
             yield Question("vectors", detail, f"is missing: {_NOTHING}", carries=True).answered(1)
             return
         if not case.foreign:
-            yield from _rules.names(case, "pseudonym")
+            yield from random_names(case, "pseudonym")
             yield _weights(case)
         if self.labels:
             yield only_concepts(case, taxonomies.load(self.labels).names, carries=True)

@@ -8,10 +8,9 @@ from typing import Annotated, ClassVar
 
 from coterie.core.params import Choice, Times
 from coterie.core.promise import NOTHING, Case, Check, Kind
-from coterie.promises import _rules
 from coterie.promises import _single_queries as single
 from coterie.promises._checks import ALL_OF_IT, no_finer
-from coterie.promises._names import seeded
+from coterie.promises._names import random_names, seeded
 from coterie.promises._words import ItemPromise
 
 
@@ -47,7 +46,7 @@ class None_(ItemPromise):  # noqa: N801 (Python keeps None for itself)
             needs="a method that promises something",
             carries_promise=True,
         )
-        yield from _rules.names(case, self.users)
+        yield from random_names(case, self.users)
         yield from seeded(case, self)
         if self.levels:
             yield from no_finer(self.levels, case)

@@ -20,9 +20,8 @@ from coterie.core.log import Log
 from coterie.core.params import Flag, Range
 from coterie.core.promise import Case, Check, Kind
 from coterie.core.shapes import VISITS
-from coterie.promises import _rules
 from coterie.promises._checks import Question
-from coterie.promises._names import BOTH
+from coterie.promises._names import BOTH, random_names
 from coterie.promises._visit_recount import UNKNOWN, browser_and_system, host
 from coterie.promises._words import Worded
 
@@ -54,7 +53,7 @@ class RecordKAnonymity(Worded):
         It stops k copies that all come from one visitor, and records that no group of the run gives.
         """
         if not case.foreign:
-            yield from _rules.names(case, "drop")
+            yield from random_names(case, "drop")
         yield self._copies(case)
         if not case.foreign:
             yield from self._recounted(case)

@@ -22,9 +22,8 @@ from coterie.core.log import Log
 from coterie.core.params import Choice, Flag, Range
 from coterie.core.promise import ORIGINAL, Case, Check, Kind
 from coterie.core.shapes import Shape
-from coterie.promises import _rules
 from coterie.promises._checks import Question, as_made
-from coterie.promises._names import RECORD, SESSION, is_known, names_of, numbered_as_promised
+from coterie.promises._names import RECORD, SESSION, is_known, names_of, numbered_as_promised, random_names
 from coterie.promises._single_queries import SessionMinutes
 from coterie.promises._words import Worded
 
@@ -227,7 +226,7 @@ class SequenceKAnonymity(Worded):
             detail = "rows say at which place of a walk a page stands"
             yield Question("walks", detail, "does not", carries=True).answered(1)
             return
-        yield from _rules.names(case, "pseudonym")
+        yield from random_names(case, "pseudonym")
         yield from _seeded(case)
         walks = _walks(case)
         yield walks
