@@ -5,32 +5,26 @@ It stands here as a third party would ship it. Its judge counts what is in the c
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 import polars as pl
 
-from coterie.core.params import Range, check_params
-from coterie.core.promise import ORIGINAL, Case, Check, Kind
-from coterie.errors import ParameterError
+from coterie.core.params import Range
+from coterie.core.promise import ORIGINAL, Case, Check, Kind, Promise
 
 
 @dataclass(frozen=True, kw_only=True)
-class AgentK:
+class AgentK(Promise):
     """Every released pair of page and agent is that of enough visitors."""
 
     k: Annotated[int, Range(2), "smallest number of visitors behind a page and an agent"]
 
     name: ClassVar[str] = "agent_k"
-    about: ClassVar[Literal["items", "subjects"]] = "items"
     covers: ClassVar[tuple[str, ...]] = ("agent",)
     releases: ClassVar[Kind] = "text"
-    linkage_bound: ClassVar[float | None] = None
-    evidence: ClassVar[tuple[str, ...]] = ()
-
-    def __post_init__(self) -> None:
-        check_params(self, self.name)
+    not_of_foreign: ClassVar[str] = "is for releases with a sidecar only."
 
     @property
     def headline(self) -> str:
@@ -43,10 +37,6 @@ class AgentK:
     @property
     def limits(self) -> tuple[str, ...]:
         return ("One person can be several visitors.",)
-
-    @classmethod
-    def of_foreign(cls, values: Mapping[str, Any], *, named: bool) -> AgentK:  # noqa: ARG003
-        raise ParameterError("agent_k is for releases with a sidecar only.")
 
     def check(self, case: Case) -> Iterator[Check]:
         """Count the visitors behind each released pair."""

@@ -5,31 +5,25 @@ It stands here as a third party would ship it: file name = public name, and its 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 import polars as pl
 
-from coterie.core.params import Range, check_params
-from coterie.core.promise import ORIGINAL, Case, Check, Kind
-from coterie.errors import ParameterError
+from coterie.core.params import Range
+from coterie.core.promise import ORIGINAL, Case, Check, Kind, Promise
 
 
 @dataclass(frozen=True, kw_only=True)
-class CellK:
+class CellK(Promise):
     """Every released count is that of a query of enough users."""
 
     least: Annotated[int, Range(2), "smallest number of users behind a cell"]
 
     name: ClassVar[str] = "cell_k"
-    about: ClassVar[Literal["items", "subjects"]] = "items"
     releases: ClassVar[Kind] = "counts"
-    linkage_bound: ClassVar[float | None] = None
-    evidence: ClassVar[tuple[str, ...]] = ()
-
-    def __post_init__(self) -> None:
-        check_params(self, self.name)
+    not_of_foreign: ClassVar[str] = "is for releases with a sidecar only."
 
     @property
     def headline(self) -> str:
@@ -42,10 +36,6 @@ class CellK:
     @property
     def limits(self) -> tuple[str, ...]:
         return ("A count can still be compared with one of another day.",)
-
-    @classmethod
-    def of_foreign(cls, values: Mapping[str, Any], *, named: bool) -> CellK:  # noqa: ARG003
-        raise ParameterError("cell_k is for releases with a sidecar only.")
 
     def check(self, case: Case) -> Iterator[Check]:
         """Count users and rows of each released item once more."""

@@ -6,14 +6,15 @@ a Case and yields Checks. A Verdict is what follows from all checks of one verif
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import polars as pl
 
 from coterie.core import registry
-from coterie.core.params import with_values
+from coterie.core.params import check_params, with_values
 from coterie.core.run import HERE, Engine
 from coterie.core.shapes import Shape
 from coterie.core.wording import html_table, in_place_of_people, noun_in, person_in, several
@@ -126,44 +127,77 @@ class Case:
         return None if incomplete else table
 
 
-@runtime_checkable
-class Promise(Protocol):
-    """What a release promises, as a frozen dataclass whose fields are its numbers. File name = public name."""
+class Promise(ABC):
+    """What a release promises, as a frozen dataclass whose fields are its numbers. File name = public name.
+
+    What a promise does not say for itself is refused: it bounds nothing, gets no tables of the record, answers for no
+    column, and cannot be judged on a cluster or of rows without a sidecar.
+    """
 
     name: ClassVar[str]
-    about: ClassVar[Literal["items", "subjects"]]
+    about: ClassVar[Literal["items", "subjects"]] = "items"
     """Whether it is about single items, or about all that is released of a subject."""
+    covers: ClassVar[tuple[str, ...]] = ()
+    """The identifying columns that its judge answers for. Never a number of the promise: a sidecar could say it."""
+    not_of_foreign: ClassVar[str] = "can be checked only for releases with a sidecar."
+    """Why it cannot be checked of rows without a sidecar."""
+
+    def __post_init__(self) -> None:
+        check_params(self, self.name)
 
     @property
+    @abstractmethod
     def headline(self) -> str:
         """The number people ask for: "k = 5"."""
 
     @property
+    @abstractmethod
     def sentence(self) -> str:
         """The promise in plain words: what a person signs."""
 
     @property
+    @abstractmethod
     def limits(self) -> tuple[str, ...]:
         """What the promise does not say."""
 
     @property
+    @abstractmethod
     def releases(self) -> Kind:
         """What released items are."""
+
+    @abstractmethod
+    def check(self, case: Case) -> Iterator[Check]:
+        """Judge a case with code that shares nothing with methods."""
+
+    @property
+    def foreign_sentence(self) -> str:
+        """What is examined in rows that Coterie did not make."""
+        return self.sentence
 
     @property
     def linkage_bound(self) -> float | None:
         """The largest share of subjects, in percent, that anyone who links names is right about; None: no bound."""
+        return None
 
     @property
     def evidence(self) -> tuple[str, ...]:
-        """The tables of the run record that the judge looks into."""
+        """The tables of the run record that the judge looks into; none: the original is enough."""
+        return ()
 
-    def check(self, case: Case) -> Iterator[Check]:
-        """Judge a case with code that shares nothing with methods."""
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """How exact a released time may be, the finest first; none where times are exact, or there are none."""
+        return ()
+
+    @property
+    def anywhere(self) -> bool:
+        """Whether its judge asks the engine of a case, so that rows may be on a cluster."""
+        return False
 
     @classmethod
-    def of_foreign(cls, values: Mapping[str, Any], *, named: bool) -> Promise:
+    def of_foreign(cls, values: Mapping[str, Any], *, named: bool) -> Self:  # noqa: ARG003 (others ask)
         """The promise to check of rows without a sidecar; `named`: whether rows say whose they are."""
+        raise ParameterError(f"{cls.name} {cls.not_of_foreign}")
 
 
 def promise_class(name: str) -> type[Promise]:
@@ -175,10 +209,9 @@ def promise_class(name: str) -> type[Promise]:
 def released_shape(shape: Shape, promises: Iterable[Promise]) -> Shape:
     """The shape of a release: where a promise says how fine its times are, each time says how exact it is.
 
-    A promise may have `levels`: those that times may have, the finest first. So it follows from parameters alone, and
-    never from the rows, whether a release has that column.
+    So it follows from parameters alone, and never from the rows, whether a release has that column.
     """
-    return shape.with_levels() if any(getattr(promise, "levels", ()) for promise in promises) else shape
+    return shape.with_levels() if any(promise.levels for promise in promises) else shape
 
 
 def to_dict(promise: Promise) -> dict[str, Any]:
@@ -201,7 +234,7 @@ def from_dict(data: Mapping[str, Any]) -> Promise:
 def refuse_judging_on(engine: Engine, promises: Iterable[Promise]) -> None:
     """ParameterError where rows are on a cluster and the judge of a promise looks at them on one machine only."""
     for promise in promises:
-        if not getattr(promise, "anywhere", False):
+        if not promise.anywhere:
             engine.require_local(f"This {promise.name} is judged on one machine; leave out --engine.")
 
 
@@ -243,9 +276,8 @@ class Verdict:
     @property
     def sentence(self) -> str:
         """What was checked, in plain words; a promise may have a `foreign_sentence` for rows Coterie did not make."""
-        own = "foreign_sentence" if self.foreign else "sentence"
-        words = " ".join(str(getattr(promise, own, promise.sentence)) for promise in self.promises)
-        return in_place_of_people(words, self.counted)
+        words = (promise.foreign_sentence if self.foreign else promise.sentence for promise in self.promises)
+        return in_place_of_people(" ".join(words), self.counted)
 
     def about(self, said: Mapping[Any, Any], original: Log | None) -> Verdict:
         """This verdict with who is counted, as the original was read; `said` is how its release says that it was.

@@ -38,7 +38,18 @@ _KINDS = {
     "methods": _Kind(("methods",), ("accepts", "promises", "plan", "release"), "methods/_template.py"),
     "promises": _Kind(
         ("promises",),
-        ("headline", "sentence", "limits", "releases", "evidence", "check", "of_foreign"),
+        (
+            "headline",
+            "sentence",
+            "limits",
+            "releases",
+            "evidence",
+            "check",
+            "of_foreign",
+            "anywhere",
+            "levels",
+            "covers",
+        ),
         "promises/query_k_anonymity.py",
     ),
     "formats": _Kind(("reading/formats",), ("shape", "expected", "load"), "reading/formats/excite.py"),
@@ -80,7 +91,8 @@ def member(kind: str, name: str) -> Any:
 
 def complete(kind: str, name: str, given: Any) -> Any:
     """What is given if it has all that its kind needs; InputError where it was made for another version of Coterie."""
-    missing = [part for part in _KINDS[kind].parts if not hasattr(given, part)]
+    abstract = getattr(given, "__abstractmethods__", ())
+    missing = [part for part in _KINDS[kind].parts if not hasattr(given, part) or part in abstract]
     if missing:
         raise _incomplete(kind, name, f"lacks {', '.join(missing)}")
     return given

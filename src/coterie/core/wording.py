@@ -152,10 +152,6 @@ def in_place_of_people(text: str, noun: str) -> str:
     if not noun:
         return text
     forms = {"user": noun, "users": several(noun), "visitor": noun, "visitors": several(noun)}
-
-    def said(found: re.Match[str]) -> str:
-        word = forms[found[0].lower()]
-        return word.capitalize() if found[0][0].isupper() else word
-
-    text = re.sub(r"(?<![\w.{=-])(?:users?|visitors?)(?![\w=}-]|\.\w)", said, text, flags=re.IGNORECASE)
+    text = re.sub(r"(?<![\w.{=-])(?:users?|visitors?)(?![\w=}-]|\.\w)",
+                  lambda found: _like(found[0], forms[found[0].lower()]), text, flags=re.IGNORECASE)  # fmt: skip
     return re.sub(r"\b([Aa]) (address)\b", r"\1n \2", text)

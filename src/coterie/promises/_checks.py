@@ -73,6 +73,16 @@ class Question:
         few = int((sizes < k).sum())
         return self.answered(few, sizes.len(), concerns=concerns, how=how, largest_k=smallest)
 
+    def of_people(self, people: pl.DataFrame, who: str, asked: pl.DataFrame, k: int) -> Check:
+        """The check of lines that are to have k people each, behind what these lines have in common with `people`."""
+        crowds = people.group_by(asked.columns).agg(pl.col(who).n_unique().alias("_crowd"))
+        sizes = asked.join(crowds, on=asked.columns, how="left", nulls_equal=True).with_columns(
+            pl.col("_crowd").fill_null(0)
+        )
+        few = sizes.filter(pl.col("_crowd") < k)
+        exposed = people.join(few, on=asked.columns, how="semi", nulls_equal=True)[who].n_unique()
+        return self.of_crowds(sizes["_crowd"], k, concerns=exposed)
+
     def of_equals(self, subjects: pl.LazyFrame, k: int, what: str) -> Check:
         """The check of subjects that are to be equal to k - 1 others; `what` they are the kinds of."""
         crowd = pl.col("crowd")
@@ -114,6 +124,16 @@ def rows_broken(rows: pl.LazyFrame, broken: pl.Expr) -> tuple[int, int]:
     return int(numbers[0] or 0), int(numbers[1])
 
 
+def given(case: Case) -> tuple[int, dict[str, int]]:
+    """How many rows there are, and how many have a value in each released column; counted once."""
+    if "given" not in case.shared:
+        numbers = (pl.len().cast(pl.Int64).alias("_rows"), pl.col(case.shape.released).count().cast(pl.Int64))
+        counts = case.engine.total(case.rows, lambda rows: rows.select(numbers))
+        case.shared["given"] = counts.row(0, named=True)
+    counted = dict(case.shared["given"])
+    return counted.pop("_rows"), counted
+
+
 def any_given(names: tuple[str, ...]) -> pl.Expr:
     """Whether a row has a value in one of these columns."""
     return pl.any_horizontal(pl.col(name).is_not_null() for name in names) if names else pl.lit(False)
@@ -136,6 +156,15 @@ def strange_items(rows: pl.LazyFrame, shape: Shape, allowed: pl.LazyFrame) -> tu
     numbers = items.join(allowed, on="item", how="left").select(pl.col("allowed").null_count(), pl.len())
     strange, total = numbers.collect(engine="streaming").row(0)
     return int(strange), int(total)
+
+
+def only_concepts(case: Case, names: pl.Series | None, needs: str = "", *, carries: bool = False) -> Check:
+    """Nothing but concepts is released in place of items, so that nothing stands there word for word."""
+    detail = f"every released {case.shape.item} is the name of a concept of the promised taxonomy"
+    named = Question("items", detail, "are not", carries=carries)
+    if names is None:
+        return named.open(needs)
+    return named.answered(*strange_items(case.rows, case.shape, names.to_frame().lazy()))
 
 
 def time_columns(shape: Shape) -> tuple[str, ...]:
@@ -222,61 +251,51 @@ Window = Annotated[
 _HALVES: tuple[Callable[[pl.Expr], pl.Expr], ...] = (lambda hashed: hashed // 2**32, lambda hashed: hashed % 2**32)
 
 
-def crowds(case: Case, key: Sequence[str], k: int, *, named: bool, needs: str = ORIGINAL) -> Iterator[Check]:
-    """At least k distinct subjects of the original behind each released key, and no more rows than there.
+def crowds(case: Case, k: int, *, named: bool, needs: str = ORIGINAL) -> Iterator[Check]:
+    """At least k distinct subjects of the original behind each released item, and no more rows than there.
 
-    `named`: each name in the release stands for one person, so that without the original names can be counted.
+    It stops whoever releases what too few asked for, and whoever invents rows of what enough asked for. `named`: each
+    name in the release stands for one person, so that without the original names can be counted.
     """
-    columns = list(key)
-    what = " and ".join(case.shape.item_noun if name == case.shape.item else name for name in columns)
-    crowd = Question(
-        ".".join(("crowd", *columns)),
-        f"at least {k} {case.log_shape.subject_nouns} behind each released {what}",
-        "have fewer",
-        original=case.original is not None,
-        carries=True,
-    )
-    no_more = no_more_rows(".".join(columns), what)
-    released = case.rows.select(columns).drop_nulls().group_by(columns).len("released")
+    item, what = case.shape.item, case.shape.item_noun
+    behind = f"at least {k} {case.log_shape.subject_nouns} behind each released {what}"
+    crowd = Question(f"crowd.{item}", behind, "have fewer", original=case.original is not None, carries=True)
+    no_more = no_more_rows(item, what)
     if case.original is not None:
-        owned = with_owner(case.original, case.shape.item, columns).join(released, on=columns, how="semi")
-        how = ""
-    elif named and _has_names(case, columns):
-        owned = case.rows.select(*columns, pl.col(case.shape.subject).alias("_owner")).drop_nulls()
+        owned, how = owned_items(case.original), ""
+    elif named and _has_names(case):
+        owned = case.rows.select(pl.col(item).alias("item"), pl.col(case.shape.subject).alias("_owner")).drop_nulls()
         how = "counted by the names in the release"
     else:
         yield crowd.open(needs)
         yield no_more.open(needs)
         return
-    table = sizes(released, owned, columns)
+    table = _sizes(case, owned)
     few, excess = pl.col("crowd") < k, pl.col("released") > pl.col("rows")
-    numbers = table.select(
-        pl.col("crowd").min().alias("smallest"), few.sum().alias("few"), excess.sum().alias("excess"), pl.len()
-    )
-    smallest, broken, invented, total = numbers.collect(engine="streaming").row(0)
-    concerns = None
-    if broken:
-        exposed = owned.join(table.filter(few).select(columns), on=columns, how="semi")
-        concerns = count(exposed.select(pl.col("_owner").drop_nulls().n_unique()))
-    yield crowd.answered(broken, total, concerns=concerns, how=how, largest_k=smallest)
+    smallest, broken, invented, total = numbers(
+        table.select(
+            pl.col("crowd").min().alias("smallest"), few.sum().alias("few"), excess.sum().alias("excess"), pl.len()
+        )
+    ).row(0)
+    exposed = concerned(owned, table.filter(few)) if broken else None
+    yield crowd.answered(broken, total, concerns=exposed, how=how, largest_k=smallest)
     yield no_more.open(needs) if case.original is None else no_more.answered(invented, total)
 
 
-def no_more_rows(columns: str, what: str) -> Question:
+def no_more_rows(item: str, what: str) -> Question:
     """Whether rows were invented."""
-    detail = f"no {what} has more rows than in the original"
-    return Question(f"rows.{columns}", detail, "have invented rows", original=True)
+    return Question(
+        f"rows.{item}", f"no {what} has more rows than in the original", "have invented rows", original=True
+    )
 
 
-def _has_names(case: Case, columns: Sequence[str]) -> bool:
-    """Whether a row with a key has a name, too; a release without any key has nobody to name."""
+def _has_names(case: Case) -> bool:
+    """Whether a row with an item has a name, too; a release without any item has nobody to name."""
     if not case.shape.subject:
         return False
-    keyed = case.rows.drop_nulls(columns).select(
-        pl.len().alias("keys"), pl.col(case.shape.subject).count().alias("names")
-    )
-    keys, names = keyed.collect(engine="streaming").row(0)
-    return bool(names or not keys)
+    items = case.rows.drop_nulls(case.shape.item)
+    total, names = numbers(items.select(pl.len().alias("items"), pl.col(case.shape.subject).count())).row(0)
+    return bool(names or not total)
 
 
 def recent(original: Log, window: str) -> Log:
@@ -291,26 +310,30 @@ def recent(original: Log, window: str) -> Log:
     return replace(original, frame=original.frame.with_columns(nobody))
 
 
-def with_owner(original: Log, item: str, columns: Sequence[str]) -> pl.LazyFrame:
-    """Columns of the original, its items under the name that they have in the release; and `_owner`, its subject."""
-    renamed = [pl.col(original.shape.item).alias(item) if name == item else pl.col(name) for name in columns]
-    return original.frame.select(*renamed, pl.col(original.shape.subject).alias("_owner"))
+def owned_items(original: Log) -> pl.LazyFrame:
+    """item, _owner: what the rows of the original are about, and whose they are."""
+    shape = original.shape
+    return original.frame.select(pl.col(shape.item).alias("item"), pl.col(shape.subject).alias("_owner"))
 
 
-def sizes(released: pl.LazyFrame, owned: pl.LazyFrame, columns: Sequence[str]) -> pl.LazyFrame:
-    """Released rows of each key, and the users (`crowd`) and rows that it has in `owned`."""
-    behind = owned.group_by(columns).agg(
-        pl.col("_owner").drop_nulls().n_unique().alias("crowd"), pl.len().alias("rows")
-    )
-    return released.join(behind, on=list(columns), how="left").with_columns(pl.col("crowd", "rows").fill_null(0))
+def concerned(owned: pl.LazyFrame, items: pl.LazyFrame) -> int:
+    """How many subjects have one of some items."""
+    exposed = owned.join(items.select("item"), on="item", how="semi")
+    return count(exposed.select(pl.col("_owner").drop_nulls().n_unique()))
+
+
+def _sizes(case: Case, owned: pl.LazyFrame) -> pl.LazyFrame:
+    """item, released, crowd, rows: each released item, its rows, and the users and rows that it has in `owned`."""
+    items = case.rows.select(pl.col(case.shape.item).alias("item"))
+    released = items.drop_nulls().group_by("item").len("released")
+    behind = owned.join(released, on="item", how="semi").group_by("item")
+    sizes = behind.agg(pl.col("_owner").drop_nulls().n_unique().alias("crowd"), pl.len().alias("rows"))
+    return released.join(sizes, on="item", how="left").with_columns(pl.col("crowd", "rows").fill_null(0))
 
 
 def released_items(case: Case, original: Log) -> pl.DataFrame:
     """item, released, crowd, rows: each released item, its rows, and its users and rows in the original."""
-    item = case.shape.item
-    released = case.rows.select(item).drop_nulls().group_by(item).len("released")
-    owned = with_owner(original, item, [item]).join(released, on=item, how="semi")
-    return sizes(released, owned, [item]).collect(engine="streaming").rename({item: "item"})
+    return _sizes(case, owned_items(original)).collect(engine="streaming")
 
 
 def invented(items: pl.DataFrame) -> int:

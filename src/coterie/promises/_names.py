@@ -12,7 +12,7 @@ import json
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -20,10 +20,12 @@ import polars as pl
 from coterie.core.log import Log
 from coterie.core.promise import Case, Check
 from coterie.core.shapes import Shape
-from coterie.promises._checks import Question
+from coterie.promises._checks import Question, equals, given
+from coterie.promises._words import ItemPromise
 
 RECORD = "the run record (--record DIR)"
 BOTH = "the original log and the run record (--original LOG --record DIR)"
+_RANDOM_NAME = r"^u_[a-z2-7]{16}$"
 _BASE32 = b"abcdefghijklmnopqrstuvwxyz234567".ljust(256, b"?")
 _NOT_STEPS = ("read", "synth")  # entries of a history that are no prepare steps
 OWNER, SESSION, UNIT = "_owner", "session", "_number"
@@ -37,21 +39,8 @@ _AT_ONCE = 1_000_000  # rows
 # --- units --------------------------------------------------------------------------------------------
 
 
-class Linking(Protocol):
-    """What a promise says about names."""
-
-    @property
-    def users(self) -> str: ...
-    @property
-    def session_minutes(self) -> int: ...
-    @property
-    def link_queries(self) -> int: ...
-    @property
-    def link_minutes(self) -> int: ...
-
-
 def with_owner(
-    original: Log, shape: Shape, promise: Linking, released: pl.LazyFrame | None
+    original: Log, shape: Shape, promise: ItemPromise, released: pl.LazyFrame | None
 ) -> tuple[list[str], pl.LazyFrame]:
     """The columns that say whose unit a row belongs to, and with them the original's rows of `released` items, or all.
 
@@ -69,7 +58,8 @@ def with_owner(
     if promise.users == "pseudonym":
         return [OWNER], kept(rows)
     if promise.users == "session":
-        return [OWNER, SESSION], kept(_with_sessions(original, rows, shape, promise.session_minutes))
+        numbered = SESSION in rows.collect_schema() and numbered_as_promised(original, promise.session_minutes)
+        return [OWNER, SESSION], kept(rows if numbered else _with_sessions(rows, shape, promise.session_minutes))
     moment = pl.col(shape.time).dt.epoch("us") if shape.time else pl.lit(None, pl.Int64)
     rows = kept(rows).with_columns(moment.alias("_moment"))
     if promise.users == "day":
@@ -83,9 +73,8 @@ def labels_of(owner: list[str], rows: pl.LazyFrame) -> pl.Series:
     return units.select(pl.concat_str(owner, separator="\0").alias("label"))["label"]
 
 
-def _with_sessions(original: Log, rows: pl.LazyFrame, shape: Shape, minutes: int) -> pl.LazyFrame:
-    if SESSION in rows.collect_schema() and numbered_as_promised(original, minutes):
-        return rows
+def _with_sessions(rows: pl.LazyFrame, shape: Shape, minutes: int) -> pl.LazyFrame:
+    """The rows of each subject in the order of time, with the number of their session."""
     times = [shape.time] if shape.time else []
     begins = pl.lit(False)
     for time in times:
@@ -129,6 +118,22 @@ def numbered_as_promised(original: Log, session_minutes: int) -> bool:
 
 
 # --- names --------------------------------------------------------------------------------------------
+
+
+def random_names(case: Case, users: str) -> Iterator[Check]:
+    """Who rows are said to come from: nobody (`users = drop`), or random names."""
+    if not case.shape.subject:
+        return
+    if users == "drop":
+        rows, values = given(case)
+        yield Question("names", "no row says whose it is", "do").answered(values[case.shape.subject], rows)
+    else:
+        yield from case.engine.judged(case, _named_at_random)
+
+
+def _named_at_random(case: Case) -> Iterator[Check]:
+    other = ~pl.col(case.shape.subject).str.contains(_RANDOM_NAME)
+    yield Question("names", "subjects have random names", "rows have others").of_rows(case.rows, other)
 
 
 def names_of(run: Mapping[str, Any], labels: Iterable[str], taken: Iterable[str]) -> list[str]:
@@ -181,6 +186,34 @@ def is_known(case: Case) -> bool:
     return case.original is not None and "seed" in case.run
 
 
+def subjects_of(case: Case, original: Log) -> pl.Series:
+    """The subjects of the original, sorted."""
+    subject = original.shape.subject
+
+    def distinct(rows: pl.LazyFrame) -> pl.LazyFrame:
+        return rows.select(subject).drop_nulls().unique()
+
+    return case.engine.small_blocks(original.frame, distinct, [subject])[subject].sort()
+
+
+def behind_names(case: Case, original: Log, alike: pl.LazyFrame, who: str) -> tuple[pl.DataFrame, pl.LazyFrame]:
+    """group, name and `who` has that name (null: nobody), of names that stand for the same; and one name of each group.
+
+    `alike` has the subject of the release, and what stands for its rows.
+    """
+    ids = subjects_of(case, original)
+    given = pl.LazyFrame({who: ids, "name": names_of(case.run, ids, ids)}, schema_overrides={"name": pl.String})
+    known = equals(alike, case.shape.subject).join(given, on="name", how="left").collect(engine="streaming")
+    return known, known.lazy().group_by("group").agg(pl.col("name").min())
+
+
+def needed_to_know(case: Case) -> str:
+    """What it would need to know whose names these are: anyone can invent names."""
+    if case.foreign:
+        return "to know whose names these are, which such a file does not tell"
+    return BOTH if case.original is None else RECORD
+
+
 def unlike_record(case: Case, known: pl.DataFrame, who: str) -> int:
     """How many names (`who`, name) the record gives to somebody else, or to another document, or misses."""
     subjects = case.table("subjects", {"original": pl.String, "released": pl.String}, nullable=("released",))
@@ -191,30 +224,16 @@ def unlike_record(case: Case, known: pl.DataFrame, who: str) -> int:
     return sum(a.join(b, on=[who, "name"], how="anti").height for a, b in ((real, said), (said, real)))
 
 
-def seeded(case: Case, users: str, linking: Linking | None = None) -> Iterator[Check]:
-    """Names that link rows are those that the run gave: none was made from what identifies somebody.
-
-    `linking` is the promise where names may be for days or for a few queries.
-    """
-    if users == "drop" or not case.shape.subject:
+def seeded(case: Case, promise: ItemPromise) -> Iterator[Check]:
+    """Names that link rows are those that the run gave: none was made from what identifies somebody."""
+    if promise.users == "drop" or not case.shape.subject:
         return
     detail = f"names are those that the run's seed gives {case.log_shape.subject_nouns} of the original"
     seeds = Question("seeded", detail, "are others", original=True, carries=True)
     if case.original is None or not is_known(case):
         yield seeds.open(BOTH if case.original is None else RECORD)
     else:
-        yield seeds.answered(*_not_given(case, case.original, users, linking))
-
-
-def _given_names(
-    run: Mapping[str, Any], original: Log, users: str, labels: pl.Series | None = None
-) -> pl.LazyFrame:  # fmt: skip
-    """name: those that a run gives the people, or sessions, of a log, or whatever the labels are of."""
-    subject = original.shape.subject
-    ids = original.frame.select(subject).drop_nulls().unique().collect(engine="streaming")[subject].sort()
-    if labels is None:
-        labels = ids if users == "pseudonym" else _sessions(original)
-    return pl.LazyFrame({"name": names_of(run, labels.to_list(), ids)}, schema={"name": pl.String})
+        yield seeds.answered(*_not_given(case, case.original, promise))
 
 
 def _strangers(released: pl.LazyFrame, given: pl.LazyFrame) -> pl.LazyFrame:
@@ -224,15 +243,21 @@ def _strangers(released: pl.LazyFrame, given: pl.LazyFrame) -> pl.LazyFrame:
     return strange.select(pl.col("given").null_count().alias("broken"), pl.len().alias("names"))
 
 
-def _not_given(case: Case, original: Log, users: str, linking: Linking | None) -> tuple[int, int]:
+def _not_given(case: Case, original: Log, promise: ItemPromise) -> tuple[int, int]:
     """How many released names a run did not give, and how many there are: names are a function of their people."""
-    run, shape, history, subject = dict(case.run), original.shape, original.history, case.shape.subject
-    engine, labels = case.engine, None
-    if linking is not None and users in ("day", "mini"):  # units of released rows, which no block of people has
-        labels = labels_of(*with_owner(original, case.shape, linking, case.rows))
+    run, shape, history = dict(case.run), original.shape, original.history
+    subject, users = case.shape.subject, promise.users
+    engine, units = case.engine, None
+    if users in ("day", "mini"):  # of released rows, which no block of people has
+        units = labels_of(*with_owner(original, case.shape, promise, case.rows))
 
     def given(rows: pl.LazyFrame) -> pl.LazyFrame:
-        return _given_names(run, Log(frame=rows, shape=shape, history=history), users, labels)
+        """name: those that a run gives the people, or sessions, of some rows, or all units."""
+        ids = rows.select(shape.subject).drop_nulls().unique().collect(engine="streaming")[shape.subject].sort()
+        labels = units
+        if labels is None:
+            labels = ids if users == "pseudonym" else _sessions(Log(frame=rows, shape=shape, history=history))
+        return pl.LazyFrame({"name": names_of(run, labels.to_list(), ids)}, schema={"name": pl.String})
 
     names = engine.blocks(original.frame, given, [shape.subject])
     released = engine.each(case.rows, lambda rows: rows.select(pl.col(subject).alias("name")))
@@ -243,17 +268,7 @@ def _not_given(case: Case, original: Log, users: str, linking: Linking | None) -
 
 def _sessions(original: Log) -> pl.Series:
     """The sessions of all users, as names are made from them."""
-    shape = original.shape
-    user, rows = pl.col(shape.subject), original.frame.drop_nulls(shape.subject)
+    shape, rows = original.shape, original.frame.drop_nulls(original.shape.subject)
     if not any(step.partition("(")[0] == _STEP for step in original.steps):  # nobody else numbers them
-        number = pl.lit(0, pl.UInt32)
-        if shape.time:
-            rows = rows.select(shape.subject, shape.time).sort(shape.subject, shape.time)
-            pause = (pl.col(shape.time) - pl.col(shape.time).shift(1) > timedelta(minutes=_STEP_MINUTES)).fill_null(
-                False
-            )
-            number = (pause & (user == user.shift(1))).cum_sum().over(shape.subject)
-        rows = rows.with_columns(number.alias(SESSION))
-    pairs = rows.select(shape.subject, SESSION).drop_nulls().unique().sort(shape.subject, SESSION)
-    labels = pairs.select(pl.concat_str(shape.subject, SESSION, separator="\0").alias("label"))
-    return labels.collect(engine="streaming")["label"]
+        rows = _with_sessions(rows.select(filter(None, (shape.subject, shape.time))), shape, _STEP_MINUTES)
+    return labels_of([shape.subject, SESSION], rows)

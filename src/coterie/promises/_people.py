@@ -23,8 +23,8 @@ import polars as pl
 from coterie.core.log import Log
 from coterie.core.promise import Case, Check, Kind, k_of, to_dict
 from coterie.core.shapes import Shape
-from coterie.promises._checks import Question, count, equals, level_of, numbers
-from coterie.promises._names import BOTH, RECORD, is_known, names_of, unlike_record
+from coterie.promises._checks import Question, count, level_of, numbers
+from coterie.promises._names import behind_names, is_known, needed_to_know, subjects_of, unlike_record
 from coterie.promises._phrase_recount import TypedQueries, numbered, unlike_profiles
 from coterie.text.hosts import host_labels, host_of
 from coterie.text.language import language_in
@@ -141,39 +141,24 @@ def _typed(case: Case, untyped: int, rows: int, how: str = "") -> Check:
 
 def _names_alone(case: Case, names: int) -> Check:
     if case.original is not None:
-        users = _people_of(case, case.original).len()
+        users = subjects_of(case, case.original).len()
         if names > users:
             detail = "no more names than users in the original"
             return Question("people", detail, "names are too many", original=True).answered(names - users, names)
     counted = Question("people", "k names were counted, not k people", carries=not case.foreign)
-    if case.foreign:
-        return counted.open("to know whose names these are, which such a file does not tell")
-    return counted.open(BOTH if case.original is None else RECORD)
+    return counted.open(needed_to_know(case))
 
 
 def _groups(case: Case, original: Log, profiles: pl.LazyFrame) -> _Groups:
     subject, name = original.shape.subject, case.shape.subject
-    ids = _people_of(case, original)
-    named = pl.DataFrame({"user": ids, "name": names_of(case.run, ids, ids)}, schema_overrides={"name": pl.String})
-    known = equals(profiles, name).join(named.lazy(), on="name", how="left").collect(engine="streaming")
-    first = known.group_by("group").agg(pl.col("name").min()).rename({"name": name}).lazy()
+    known, first = behind_names(case, original, profiles, "user")
     behind = known.select("group", "user").drop_nulls().rename({"user": subject}).lazy()
     typed = case.engine.join(original.frame, behind, [subject])
     return _Groups(
         people=known,
         typed=case.engine.each(typed, lambda rows: rows.rename({subject: "user"})),
-        profiles=case.engine.join(case.rows, first, [name]),
+        profiles=case.engine.join(case.rows, first.rename({"name": name}), [name]),
     )
-
-
-def _people_of(case: Case, original: Log) -> pl.Series:
-    """The people of the original, sorted."""
-    subject = original.shape.subject
-
-    def distinct(rows: pl.LazyFrame) -> pl.LazyFrame:
-        return rows.select(subject).drop_nulls().unique()
-
-    return case.engine.small_blocks(original.frame, distinct, [subject])[subject].sort()
 
 
 def _owned(typed: pl.LazyFrame, what: str) -> pl.LazyFrame:

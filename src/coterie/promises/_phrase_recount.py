@@ -141,16 +141,11 @@ class TypedQueries:
 
     def users_with(self, phrases: pl.Series) -> Ints:
         """How many users have each of some distinct phrases in a query."""
-        return self._users_of_each(self._holding(self.queries.with_phrases(phrases), phrases.len()))
+        return self.users_of_each(self.queries.with_phrases(phrases), phrases.len())
 
-    def users_with_runs(self, wanted: Sequence[tuple[int, _Hashes, Ints]], n_runs: int) -> Ints:
-        """The same for runs of words, as `QueryTexts.with_runs` takes them; their numbers are below n_runs."""
-        return self._users_of_each(self._holding(self.queries.with_runs(wanted), n_runs))
-
-    def _holding(self, found: pl.DataFrame, n_phrases: int) -> Holding:
-        return Holding.of_pairs(found, self.queries.texts.len(), n_phrases)
-
-    def _users_of_each(self, holding: Holding) -> Ints:
+    def users_of_each(self, found: pl.DataFrame, n_phrases: int) -> Ints:
+        """How many users have each phrase, or run of words, that was found (query, phrase); numbers are below n."""
+        holding = Holding.of_pairs(found, self.queries.texts.len(), n_phrases)
         total, lock = np.zeros(holding.n_phrases, dtype=np.int64), Lock()
 
         def count(people: Ints) -> None:
@@ -178,7 +173,8 @@ class TypedQueries:
         `group` is that of each person, -1 for nobody's; `wanted` has pairs as group times the number of phrases plus
         the phrase.
         """
-        holding = self._holding(self.queries.with_phrases(phrases), phrases.len())
+        found = self.queries.with_phrases(phrases)
+        holding = Holding.of_pairs(found, self.queries.texts.len(), phrases.len())
         by_group = np.argsort(group, kind="stable")
         by_group = by_group[np.searchsorted(group[by_group], 0) :]
         of_groups = group[by_group]
@@ -387,7 +383,7 @@ def _cut(queries: pl.Series, everything: TypedQueries, m: int, stop_words: Colle
         runs.append(np.stack([run.text[allowed], run.first[allowed], length, n_runs + which]))
         n_runs += distinct.size
     text, first, length, number = np.concatenate([np.zeros((4, 0), dtype=np.int64), *runs], axis=1)
-    users = everything.users_with_runs(wanted, n_runs)[number]
+    users = everything.users_of_each(everything.queries.with_runs(wanted), n_runs)[number]
     typers = everything.users_of(queries)
     whole = np.array([typers[query] >= m for query in queries.to_list()], dtype=np.bool_)
     cut = np.flatnonzero((users >= m) & ~whole[text])

@@ -20,23 +20,23 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Annotated, Any, Protocol, Self
+from typing import Annotated, Any, Self
 
 import polars as pl
 
 from coterie.core.log import Log
-from coterie.core.params import Choice, Range, with_values
+from coterie.core.params import Attrs, Choice, KDetails, Range, Times, with_values
 from coterie.core.promise import ORIGINAL, Case, Check
 from coterie.core.run import Engine
 from coterie.core.shapes import QUERIES, VISITS, Shape
-from coterie.promises import _rules
 from coterie.promises._checks import (
     ALL_OF_IT,
     LEVELS,
     UNITS,
     Question,
+    Window,
     any_given,
     as_made,
     level_of,
@@ -47,8 +47,8 @@ from coterie.promises._checks import (
     secret_seeds,
     time_columns,
 )
-from coterie.promises._names import Linking, is_known, names_of, names_of_labels, seeded, with_owner
-from coterie.promises._words import Worded
+from coterie.promises._names import is_known, names_of, names_of_labels, random_names, seeded, with_owner
+from coterie.promises._words import ItemPromise
 
 Users = Annotated[
     str,
@@ -92,35 +92,19 @@ _LINKS = {
 }
 
 
-class AboutItems(Linking, Protocol):
-    """A promise about single items, with what these promises have in common."""
+@dataclass(frozen=True, kw_only=True)
+class Accompanied(ItemPromise):
+    """The numbers that say what links and accompanies items, and within which time their users are counted."""
 
-    @property
-    def k(self) -> int: ...
-    @property
-    def attrs(self) -> str: ...
-    @property
-    def times(self) -> str: ...
-    @property
-    def k_details(self) -> int | str: ...
-    @property
-    def details(self) -> str: ...
-
-
-class InWindow(Linking, Protocol):
-    """A promise whose users are those of a window."""
-
-    @property
-    def window(self) -> str: ...
-
-
-class ItemPromise(Worded):
-    """What all promises about single items say of times; what some of them can do, each of these says for itself."""
-
-    @property
-    def levels(self: AboutItems) -> tuple[str, ...]:
-        """How exact a released time may be, the finest first; nothing where times are exact, or there are none."""
-        return LEVELS[self.times] if self.attrs == "common" else ()
+    users: Users = "drop"
+    attrs: Attrs = "common"
+    session_minutes: SessionMinutes = 30
+    link_queries: LinkQueries = 3
+    link_minutes: LinkMinutes = 30
+    times: Times = "day"
+    k_details: KDetails = "k"
+    details: Details = ""
+    window: Window = ALL_OF_IT
 
 
 class OfRowsAlone:
@@ -132,21 +116,16 @@ class OfRowsAlone:
         return cls(**{**values, "users": "pseudonym" if named else "drop", "attrs": "keep"})
 
 
-def judged_anywhere(promise: InWindow) -> bool:
+def judged_anywhere(promise: ItemPromise) -> bool:
     """Whether rows may be on a cluster: windows, days and units of a few queries need one machine."""
     return promise.users in ("drop", "session", "pseudonym") and promise.window == ALL_OF_IT
 
 
-def crowd_of_details(promise: AboutItems) -> int:
-    """How many users share what accompanies an item."""
-    return promise.k if isinstance(promise.k_details, str) else promise.k_details
-
-
-def whose(case: Case, promise: AboutItems) -> Iterator[Check]:
+def whose(case: Case, promise: ItemPromise) -> Iterator[Check]:
     """Names are those that the run gave; of rows that Coterie did not make, only the items are looked at."""
     if not case.foreign:
-        yield from _rules.names(case, promise.users)
-        yield from seeded(case, promise.users, promise)
+        yield from random_names(case, promise.users)
+        yield from seeded(case, promise)
         return
     shape = case.shape
     unseen = ", ".join(other_columns(shape))
@@ -155,7 +134,7 @@ def whose(case: Case, promise: AboutItems) -> Iterator[Check]:
 
 
 def accompaniment(
-    case: Case, promise: AboutItems, *, needs: str = ORIGINAL, name: str = "tuples", detail: str = "", cut: str = ""
+    case: Case, promise: ItemPromise, *, needs: str = ORIGINAL, name: str = "tuples", detail: str = "", cut: str = ""
 ) -> Iterator[Check]:
     """Rows of released items are those of the original, with what `attrs` lets accompany them and `users` link them.
 
@@ -164,25 +143,9 @@ def accompaniment(
     users = "drop" if case.part else promise.users
     if promise.attrs == "keep" and not case.part:
         yield from telling(case)
-    yield from _accompaniment(case, promise, needs=needs, name=name, detail=detail, users=users, cut=cut)
-
-
-def links(case: Case, promise: AboutItems) -> Iterator[Check]:
-    """What names link, which parts of a case could not tell."""
-    if case.foreign or case.original is None or not case.shape.subject:
-        return
-    if promise.attrs == "keep":
-        yield from telling(case)
-    if promise.users != "drop":
-        yield _links_in_blocks(case, case.engine, case.original, promise)
-
-
-def _accompaniment(
-    case: Case, promise: AboutItems, *, needs: str, name: str, detail: str, users: str, cut: str
-) -> Iterator[Check]:  # fmt: skip
     shape, attrs, nouns = case.shape, promise.attrs, case.log_shape
     yield from _in_themselves(case, promise)
-    enough, known = crowd_of_details(promise), case.original is not None
+    enough, known = promise.crowd_of_details, case.original is not None
     whole = (shape.item, *shape.details, *time_columns(shape)[:1])
     beside = f"whatever accompanies a {shape.item_noun} ({', '.join(whole[1:])})"
     told = f"at least {enough} {nouns.subject_nouns} share {beside}"
@@ -201,13 +164,10 @@ def _accompaniment(
         yield same.open(needs)
         yield from [replace(linked, carries=False).open()] if users != "drop" else []
         return
-    key = secrets.randbits(63)
     owner, rows = with_owner(case.original, shape, with_values(promise, users=users), case.rows)
-    made_with = as_made(case, promise)
-    share, times = crowd_of_details(made_with), made_with.times
-    should = should_say(rows, shape, attrs, share, key, *owner, times=times, cut=cut)
-    before = should.collect(engine="streaming").lazy()
-    after = said(case.rows, shape, attrs, key, *([shape.subject] if owner else []))
+    rows_say = Saying.of(case, promise, cut)
+    before = rows_say.should_say(rows, *owner).collect(engine="streaming").lazy()
+    after = rows_say.said(case.rows, *([shape.subject] if owner else []))
     tuples = _compared(before, after)
     yield same.answered(tuples.filter(pl.col("before") != pl.col("after")).height, tuples.height)
     if counts:
@@ -218,7 +178,17 @@ def _accompaniment(
         yield _links(case, before, after, owner, linked)
 
 
-def _question_of_links(case: Case, promise: AboutItems, users: str) -> Question:
+def links(case: Case, promise: ItemPromise) -> Iterator[Check]:
+    """What names link, which parts of a case could not tell."""
+    if case.foreign or case.original is None or not case.shape.subject:
+        return
+    if promise.attrs == "keep":
+        yield from telling(case)
+    if promise.users != "drop":
+        yield _links_in_blocks(case, case.engine, case.original, promise)
+
+
+def _question_of_links(case: Case, promise: ItemPromise, users: str) -> Question:
     """What names link, in words."""
     minutes = {1: "a minute", 30: "half an hour", 60: "an hour"}.get(promise.link_minutes)
     detail = _LINKS.get(users, "").format(
@@ -230,7 +200,7 @@ def _question_of_links(case: Case, promise: AboutItems, users: str) -> Question:
     return Question("links", detail, "names do not", original=True, carries=True)
 
 
-def _in_themselves(case: Case, promise: AboutItems) -> Iterator[Check]:
+def _in_themselves(case: Case, promise: ItemPromise) -> Iterator[Check]:
     """What rows show without the original: no column that nobody counted, no time too fine, no name of too much."""
     shape, others, attrs = case.shape, other_columns(case.shape), promise.attrs
     if promise.details or shape.further:
@@ -275,33 +245,45 @@ def _compared(before: pl.LazyFrame, after: pl.LazyFrame) -> pl.DataFrame:
 def _links(case: Case, before: pl.LazyFrame, after: pl.LazyFrame, owner: list[str], linked: Question) -> Check:
     """What one name links in the release is what one session (or user) of the original had of the released items.
 
-    With the run record it is the one that the name was given to, else any.
+    With the run record it is the one that the name was given to, else any. So nobody's rows can be put under the name
+    of somebody else, nor those of several people under one name.
     """
-    seeds, row, subject = secret_seeds(), SAID, case.shape.subject
-    owned = multisets(before.drop_nulls(WHO), owner, row, seeds)
-    named = multisets(after.drop_nulls(subject), [subject], row, seeds).rename({subject: _NAME})
-    how = ""
-    if case.original is not None and is_known(case):
-        owned, how = _under_names(case, case.original, owned, owner), "the one that the run's seed gives it to"
+    seeds, subject = secret_seeds(), case.shape.subject
+    known = is_known(case)
+    owned = multisets(before.drop_nulls(WHO), owner, SAID, seeds)
+    named = multisets(after.drop_nulls(subject), [subject], SAID, seeds).rename({subject: _NAME})
+    if case.original is not None and known:
+        owned = _under_names(case, case.original, owned, owner)
     else:
         owned, named = owned.drop(owner), named.drop(_NAME)
-    owned, named = owned.group_by(pl.all()).len("before"), named.group_by(pl.all()).len("after")
-    both = named.join(owned, on=[name for name in owned.collect_schema() if name != "before"], how="left")
-    excess = (pl.col("after").cast(pl.Int64) - pl.col("before").fill_null(0).cast(pl.Int64)).clip(lower_bound=0)
-    numbers = both.select(excess.sum().alias("excess"), pl.col("after").sum().alias("names"))
-    return linked.answered(*numbers.collect(engine="streaming").row(0), how=how)
+    return _linked(linked, _excess(_sides(owned, named)).collect(engine="streaming"), known)
 
 
-def _links_in_blocks(case: Case, engine: Engine, original: Log, promise: AboutItems) -> Check:
+def _sides(before: pl.LazyFrame, after: pl.LazyFrame) -> pl.LazyFrame:
+    """What names link, in the original (side 0) and in the release (side 1)."""
+    return pl.concat([each.with_columns(side=at) for at, each in enumerate((before, after))], how="diagonal")
+
+
+def _excess(sides: pl.LazyFrame) -> pl.LazyFrame:
+    """How many names link what nobody had, or what fewer had than there are names; and how many names there are."""
+    before, after = ((pl.col("side") == side).sum().cast(pl.Int64) for side in (0, 1))
+    alike = sides.group_by(pl.exclude("side")).agg(before=before, after=after)
+    excess = (pl.col("after") - pl.col("before")).clip(lower_bound=0)
+    return alike.select(excess.sum().alias("excess"), pl.col("after").sum().alias("names"))
+
+
+def _linked(linked: Question, found: pl.DataFrame, known: bool) -> Check:
+    broken, names = found.sum().row(0)
+    return linked.answered(broken, names, how="the one that the run's seed gives it to" if known else "")
+
+
+def _links_in_blocks(case: Case, engine: Engine, original: Log, promise: ItemPromise) -> Check:
     """The same in blocks: sums over items are added up by name, then names with equal sums counted.
 
     With the run record names are functions of owners; without it owners keep their labels.
     """
-    shape, attrs, made_with = case.shape, promise.attrs, as_made(case, promise)
-    of_log, history, run = original.shape, original.history, dict(case.run)
-    share, times = crowd_of_details(made_with), made_with.times
-    key, seeds, row, subject = secrets.randbits(63), secret_seeds(), SAID, case.shape.subject
-    known = is_known(case)
+    shape, of_log, history, run = case.shape, original.shape, original.history, dict(case.run)
+    rows_say, seeds, subject, known = Saying.of(case, promise), secret_seeds(), case.shape.subject, is_known(case)
 
     def named(rows: pl.LazyFrame) -> pl.LazyFrame:
         log = Log(frame=rows, shape=of_log, history=history)
@@ -312,31 +294,20 @@ def _links_in_blocks(case: Case, engine: Engine, original: Log, promise: AboutIt
 
     def sums(rows: pl.LazyFrame, released: pl.LazyFrame) -> pl.LazyFrame:
         rows = rows.join(released.select(shape.item).unique(), on=shape.item, how="semi")
-        told = should_say(rows, shape, attrs, share, key, _NAME, times=times)
-        before = told.drop_nulls(WHO).drop_nulls(_NAME)
-        after = said(released, shape, attrs, key, subject).drop_nulls(subject).rename({subject: _NAME})
-        sides = [multisets(side, [_NAME], row, seeds) for side in (before, after)]
-        return pl.concat([side.with_columns(pl.lit(at).alias("side")) for at, side in enumerate(sides)])
+        before = rows_say.should_say(rows, _NAME).drop_nulls(WHO).drop_nulls(_NAME)
+        after = rows_say.said(released, subject).drop_nulls(subject).rename({subject: _NAME})
+        return _sides(*(multisets(side, [_NAME], SAID, seeds) for side in (before, after)))
 
     def added_up(parts: pl.LazyFrame) -> pl.LazyFrame:
         whole = parts.group_by(_NAME, "side").sum()
         return whole if known else whole.drop(_NAME)
 
-    def compared(whole: pl.LazyFrame) -> pl.LazyFrame:
-        alike = whole.group_by(pl.exclude("side")).agg(
-            (pl.col("side") == 0).sum().cast(pl.Int64).alias("before"),
-            (pl.col("side") == 1).sum().cast(pl.Int64).alias("after"),
-        )
-        excess = (pl.col("after") - pl.col("before")).clip(lower_bound=0)
-        return alike.select(excess.sum().alias("excess"), pl.col("after").sum().alias("names"))
-
     owned = engine.blocks(original.frame, named, [of_log.subject])
     parts = engine.blocks(owned, sums, [shape.item], case.rows)
     whole = engine.blocks(parts, added_up, [_NAME])
     alike = [name for name in whole.collect_schema() if name != "side"]
-    broken, names = engine.small(engine.blocks(whole, compared, alike)).sum().row(0)
-    how = "the one that the run's seed gives it to" if known else ""
-    return _question_of_links(case, promise, promise.users).answered(int(broken), int(names), how=how)
+    found = engine.small(engine.blocks(whole, _excess, alike))
+    return _linked(_question_of_links(case, promise, promise.users), found, known)
 
 
 def _under_names(case: Case, original: Log, owned: pl.LazyFrame, owner: list[str]) -> pl.LazyFrame:
@@ -354,32 +325,58 @@ SAID = [TUPLE, WHEN, LEVEL]
 _NO_TIME, _NO_LEVEL = pl.lit(None, pl.Datetime("us")), pl.lit(None, pl.String)
 
 
-def said(rows: pl.LazyFrame, shape: Shape, attrs: str, key: int, *columns: str) -> pl.LazyFrame:
-    """What each row says (SAID), with further `columns`."""
-    when, level = (_time(shape), level_of(shape)) if attrs == "common" else (_NO_TIME, _NO_LEVEL)
-    number = _number(shape, _accompanying(shape, attrs), key)
-    return rows.select(*columns, number.alias(TUPLE), when.alias(WHEN), level.alias(LEVEL))
+@dataclass(frozen=True, kw_only=True)
+class Saying:
+    """What rows say in a release, as numbers."""
 
+    shape: Shape
+    attrs: str
+    crowd: int
+    """How many users share whatever accompanies an item."""
+    times: str
+    cut: str = ""
+    """The level of times that are kept whoever shares them, or `drop`; none where they are as they were logged."""
+    key: int = field(default_factory=partial(secrets.randbits, 63))
 
-def should_say(
-    rows: pl.LazyFrame, shape: Shape, attrs: str, k: int, key: int, *columns: str, times: str = "day", cut: str = ""
-) -> pl.LazyFrame:
-    """What each row of the original should say in a release; and where a detail or time stays, how many share it.
+    @classmethod
+    def of(cls, case: Case, promise: ItemPromise, cut: str = "") -> Self:
+        """As the release was made."""
+        made = as_made(case, promise)
+        return cls(shape=case.shape, attrs=promise.attrs, crowd=made.crowd_of_details, times=made.times, cut=cut)
 
-    `cut` is the level of times that are kept whoever shares them, or `drop`; none where they are as they were logged.
-    """
-    who = pl.when(pl.col(shape.subject).is_not_null()).then(pl.col(shape.subject).hash(key)).alias(WHO)
-    if attrs != "common":
-        unit = UNITS.get(cut, "1s")  # a file can hold whole seconds
-        kept = [_NO_TIME.alias(shape.time)] if cut == "drop" else [pl.col(pl.Datetime).dt.truncate(unit)]
-        kept += [_level(_time(shape), cut).alias(shape.level)] if shape.level else []
-        exact = rows.with_columns(kept)
-        return said(exact.with_columns(who), shape, attrs, key, *columns, WHO).with_columns(pl.lit(None).alias(CROWD))
-    details = _accompanying(shape, attrs)
-    numbers = [_number(shape, details[:count], key).alias(f"_{count}") for count in range(len(details) + 1)]
-    table = rows.select(*columns, who, _time(shape).alias(WHEN), *numbers).collect(engine="streaming")
-    said_there = (part.select(*columns, *SAID, WHO, CROWD) for part in _by_level(table, len(details), k, LEVELS[times]))
-    return pl.concat(said_there).lazy()
+    def said(self, rows: pl.LazyFrame, *columns: str) -> pl.LazyFrame:
+        """What each row says (SAID), with further `columns`."""
+        when, level = (_time(self.shape), level_of(self.shape)) if self.attrs == "common" else (_NO_TIME, _NO_LEVEL)
+        number = self._number(self._accompanying)
+        return rows.select(*columns, number.alias(TUPLE), when.alias(WHEN), level.alias(LEVEL))
+
+    def should_say(self, rows: pl.LazyFrame, *columns: str) -> pl.LazyFrame:
+        """What each row of the original should say; and where a detail or time stays, how many share it."""
+        shape, subject = self.shape, pl.col(self.shape.subject)
+        who = pl.when(subject.is_not_null()).then(subject.hash(self.key)).alias(WHO)
+        if self.attrs != "common":
+            unit = UNITS.get(self.cut, "1s")  # a file can hold whole seconds
+            kept = [_NO_TIME.alias(shape.time)] if self.cut == "drop" else [pl.col(pl.Datetime).dt.truncate(unit)]
+            kept += [_level(_time(shape), self.cut).alias(shape.level)] if shape.level else []
+            exact = rows.with_columns(kept).with_columns(who)
+            return self.said(exact, *columns, WHO).with_columns(pl.lit(None).alias(CROWD))
+        details = self._accompanying
+        numbers = [self._number(details[:count]).alias(f"_{count}") for count in range(len(details) + 1)]
+        table = rows.select(*columns, who, _time(shape).alias(WHEN), *numbers).collect(engine="streaming")
+        told = _by_level(table, len(details), self.crowd, LEVELS[self.times])
+        return pl.concat(part.select(*columns, *SAID, WHO, CROWD) for part in told).lazy()
+
+    @property
+    def _accompanying(self) -> tuple[str, ...]:
+        kept = tuple(name for name in other_columns(self.shape) if name not in self.shape.identifying)
+        return {"drop": (), "common": self.shape.details, "keep": kept}[self.attrs]
+
+    def _number(self, stays: Sequence[str]) -> pl.Expr:
+        """Item and details as one number, with those that do not stay empty."""
+        columns = [pl.col(self.shape.item)]
+        for name in dict.fromkeys((*self.shape.details, *stays)):
+            columns.append(pl.col(name) if name in stays else pl.lit(None, self.shape.schema[name]).alias(name))
+        return pl.struct(columns).hash(self.key)
 
 
 def _by_level(rows: pl.DataFrame, details: int, k: int, levels: Sequence[str]) -> Iterator[pl.DataFrame]:
@@ -416,21 +413,8 @@ def _level(time: pl.Expr, level: str) -> pl.Expr:
     return pl.when(time.is_not_null()).then(pl.lit(level))
 
 
-def _accompanying(shape: Shape, attrs: str) -> tuple[str, ...]:
-    kept = tuple(name for name in other_columns(shape) if name not in shape.identifying)
-    return {"drop": (), "common": shape.details, "keep": kept}[attrs]
-
-
 def _time(shape: Shape) -> pl.Expr:
     return pl.col(shape.time) if shape.time else pl.lit(None, pl.Datetime("us"))
-
-
-def _number(shape: Shape, stays: Sequence[str], key: int) -> pl.Expr:
-    """Item and details as one number, with those that do not stay empty."""
-    columns = [pl.col(shape.item)]
-    for name in dict.fromkeys((*shape.details, *stays)):
-        columns.append(pl.col(name) if name in stays else pl.lit(None, shape.schema[name]).alias(name))
-    return pl.struct(columns).hash(key)
 
 
 _FEW = 5  # users with values of their own: so many may be chance in a small log, or somebody's odd device

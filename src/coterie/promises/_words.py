@@ -24,12 +24,13 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, asdict, dataclass, fields
 from importlib.resources import files
-from typing import Any, ClassVar, Literal, Self, cast
+from typing import Any, cast
 
-from coterie.core.params import Several, check_params
+from coterie.core.params import Several
+from coterie.core.promise import Promise
 from coterie.core.registry import table_at
 from coterie.core.shapes import QUERIES
-from coterie.errors import ParameterError
+from coterie.promises._checks import LEVELS
 
 EDITION = 2
 """The edition that new releases speak."""
@@ -48,35 +49,8 @@ class Words:
     """What is examined in rows that Coterie did not make; no sidecar has it."""
 
 
-class Worded:
-    """A promise whose words are texts of an edition, filled in with its numbers.
-
-    It has what all promises here have. What a promise does not say for itself is refused: it bounds nothing, gets no
-    tables of the record, and cannot be checked of rows without a sidecar.
-    """
-
-    name: ClassVar[str]
-    about: ClassVar[Literal["items", "subjects"]] = "items"
-    not_of_foreign: ClassVar[str] = "can be checked only for releases with a sidecar."
-    """Why it cannot be checked of rows without a sidecar."""
-
-    def __post_init__(self) -> None:
-        check_params(self, self.name)
-
-    @property
-    def linkage_bound(self) -> float | None:
-        """None: it says nothing about all that is released of a person, taken together."""
-        return None
-
-    @property
-    def evidence(self) -> tuple[str, ...]:
-        """No tables: the original is enough."""
-        return ()
-
-    @classmethod
-    def of_foreign(cls, values: Mapping[str, Any], *, named: bool) -> Self:  # noqa: ARG003 (the protocol's)
-        """There is none."""
-        raise ParameterError(f"{cls.name} {cls.not_of_foreign}")
+class Worded(Promise):
+    """A promise whose words are texts of an edition, filled in with its numbers."""
 
     @property
     def derived(self) -> Mapping[str, object]:
@@ -111,14 +85,42 @@ class Worded:
         return words
 
 
+class ItemPromise(Worded):
+    """A promise about single items: who rows are linked to (`users`), and what accompanies them (`attrs`).
+
+    Those that can be judged on a cluster, or of rows without a sidecar, say so for themselves.
+    """
+
+    k: int
+    users: str
+    attrs: str
+    session_minutes: int
+    link_queries: int
+    link_minutes: int
+    times: str
+    k_details: int | str
+    details: str
+    window: str
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """All that a time may be cut to, where times accompany items and are not exact."""
+        return LEVELS[self.times] if self.attrs == "common" else ()
+
+    @property
+    def crowd_of_details(self) -> int:
+        """How many users share what accompanies an item."""
+        return self.k if isinstance(self.k_details, str) else self.k_details
+
+
 def has_edition(edition: int) -> bool:
     """Whether the texts of an edition are here."""
-    return bool(_file(edition).is_file())
+    return (files("coterie.promises") / "words" / f"{edition:d}.toml").is_file()
 
 
 def fits(edition: int, promise: Worded) -> bool:
     """Whether what an edition says of released times is so: the first one denies that `time_level` is there."""
-    return edition >= _WITH_LEVELS or not getattr(promise, "levels", ())
+    return edition >= _WITH_LEVELS or not promise.levels
 
 
 def words_in(edition: int, promise: Worded) -> Words | None:
@@ -173,7 +175,9 @@ class _Filled(dict[str, Any]):
 
     def _chosen(self, text: Mapping[str, str]) -> str:
         names = [text["by"]] if isinstance(text["by"], str) else text["by"]
-        key = " ".join(value for name in names if (value := _spelled(self._fact(name))))
+        facts = (self._fact(name) for name in names)
+        spelled = (str(fact).lower() if isinstance(fact, bool) else str(fact) for fact in facts)
+        key = " ".join(filter(None, spelled))
         return text[key if (key in text and key not in ("by", "else")) or "else" not in text else "else"]
 
     def _several(self, text: Mapping[str, Any]) -> Iterator[str]:
@@ -191,14 +195,6 @@ class _Filled(dict[str, Any]):
         if sign == "<":
             return isinstance(value, int) and value < self.facts[other]
         return value - int(other) if sign else value
-
-
-def _spelled(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _file(edition: int) -> Any:
-    return files("coterie.promises") / "words" / f"{edition:d}.toml"
 
 
 def _texts(edition: int) -> dict[str, Any]:

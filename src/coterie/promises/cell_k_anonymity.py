@@ -59,7 +59,10 @@ class CellKAnonymity(Worded):
         return Several.words(self.tables)
 
     def check(self, case: Case) -> Iterator[Check]:
-        """Count each cell again, its visitors, and those of the cells that are not there."""
+        """Count each cell again, its visitors, and those of the cells that are not there.
+
+        It stops numbers about one visitor, also those left when lines of a table are subtracted from its total.
+        """
         if not {*CELL, case.shape.count} <= set(case.shape.released) or not case.shape.count:
             yield LINES.answered(1)
             return
@@ -74,20 +77,15 @@ class CellKAnonymity(Worded):
             yield from (question.open() for question in (numbers, crowd, left))
             return
         counted = recounted(case.original, self._tables, self.session_minutes)
-        cells = counted.group_by(CELL).agg(pl.len().alias("crowd"), pl.col("count").sum().alias("_count"))
+        cells = counted.group_by(CELL).agg(pl.col("count").sum().alias("_count"))
         released = case.rows.select(*CELL, case.shape.count).collect(engine="streaming")
-        both = released.join(cells, on=CELL, how="left", nulls_equal=True).with_columns(pl.col("crowd").fill_null(0))
+        both = released.join(cells, on=CELL, how="left", nulls_equal=True)
         wrong = both.filter(~pl.col(case.shape.count).eq_missing(pl.col("_count"))).height
         yield numbers.answered(wrong + int(released.select(CELL).is_duplicated().sum()), released.height)
-        few = both.filter(pl.col("crowd") < self.k)
-        exposed = counted.join(few, on=CELL, how="semi", nulls_equal=True)[WHO].n_unique()
-        yield crowd.of_crowds(both["crowd"], self.k, concerns=exposed)
+        yield crowd.of_people(counted, WHO, released.select(CELL), self.k)
         # Of a table without a line nothing can be subtracted.
         others = counted.join(released, on=CELL, how="anti", nulls_equal=True).join(released, on="table", how="semi")
-        together = others.group_by("table").agg(pl.col(WHO).n_unique().alias("crowd"))
-        alone = together.filter(pl.col("crowd") < self.k)
-        exposed = others.join(alone, on="table", how="semi")[WHO].n_unique()
-        found = left.of_crowds(together["crowd"], self.k, concerns=exposed)
+        found = left.of_people(others, WHO, others.select("table").unique(), self.k)
         yield replace(found, looked_at=len(self._tables))
 
     def _lines(self, case: Case) -> Check:

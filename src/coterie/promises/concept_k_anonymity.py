@@ -17,12 +17,12 @@ import polars as pl
 
 from coterie import taxonomies
 from coterie.core.log import Log
-from coterie.core.params import Attrs, Choice, Flag, KDetails, Range, Times
+from coterie.core.params import Choice, Flag, Range
 from coterie.core.promise import ORIGINAL, Case, Check, Kind
-from coterie.promises import _rules
 from coterie.promises import _single_queries as single
-from coterie.promises._checks import ALL_OF_IT, NameOrDigest, Question, Window, crowds, recent, strange_items
-from coterie.promises._names import seeded
+from coterie.promises._checks import ALL_OF_IT, NameOrDigest, Question, crowds, only_concepts, recent
+from coterie.promises._names import random_names, seeded
+from coterie.promises._words import ItemPromise
 from coterie.taxonomies import Taxonomy
 
 _TAXONOMY = "the taxonomy's file, whose path is in the run record (--record DIR)"
@@ -30,8 +30,8 @@ _MEANING = "the rows of each concept are those of the queries that lead to it in
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConceptKAnonymity(single.ItemPromise):
-    """Every released item is a concept that stands for items of at least k users of the original log."""
+class _Numbers(ItemPromise):
+    """Its own numbers, which come before those of what accompanies items."""
 
     k: Annotated[int, Range(2), "smallest number of users, or queries, behind a released concept"]
     size: Annotated[str, Choice("users", "queries"), "what is counted behind a concept"] = "users"
@@ -39,15 +39,11 @@ class ConceptKAnonymity(single.ItemPromise):
         str, NameOrDigest(taxonomies.WORDNET), "name of the taxonomy, or the digest of one that has none"
     ] = taxonomies.WORDNET
     paper_compat: Annotated[bool, Flag(), "stop words are looked up in the taxonomy, as in the paper"] = False
-    users: single.Users = "drop"
-    attrs: Attrs = "common"
-    session_minutes: single.SessionMinutes = 30
-    link_queries: single.LinkQueries = 3
-    link_minutes: single.LinkMinutes = 30
-    times: Times = "day"
-    k_details: KDetails = "k"
-    details: single.Details = ""
-    window: Window = ALL_OF_IT
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConceptKAnonymity(single.Accompanied, _Numbers):
+    """Every released item is a concept that stands for items of at least k users of the original log."""
 
     name: ClassVar[str] = "concept_k_anonymity"
     releases: ClassVar[Kind] = "concepts"
@@ -62,15 +58,18 @@ class ConceptKAnonymity(single.ItemPromise):
         return () if self.taxonomy == taxonomies.WORDNET else ("taxonomy",)
 
     def check(self, case: Case) -> Iterator[Check]:
-        """Recount which concept each query leads to, then compare rows and count who is behind each concept."""
-        yield from _rules.names(case, self.users)
+        """Recount which concept each query leads to, then compare rows and count who is behind each concept.
+
+        It stops words of a query in the place of a concept, and concepts so fine that they stand for one query.
+        """
+        yield from random_names(case, self.users)
         of_concepts = self.users in ("mini", "day")  # of rows with a released concept, which are not known yet
         if not of_concepts:
-            yield from seeded(case, self.users, self)
+            yield from seeded(case, self)
         paths = case.table("taxonomy", {"path": pl.String})
         tree = taxonomies.promised(self.taxonomy, () if paths is None else paths["path"].to_list())
         needs = ORIGINAL if tree else _TAXONOMY
-        yield _concept_names(case, tree)
+        yield only_concepts(case, None if tree is None else tree.names, _TAXONOMY)
         concept_of = None
         if case.original is not None and tree is not None:
             names = case.rows.select(case.shape.item).unique().collect(engine="streaming").to_series()
@@ -78,11 +77,11 @@ class ConceptKAnonymity(single.ItemPromise):
         # From here on the original is what it would be with its queries released as these concepts.
         case = _with_concepts(case, concept_of)
         if of_concepts:
-            yield from seeded(case, self.users, self)
+            yield from seeded(case, self)
         named = self.users == "pseudonym" and self.window == ALL_OF_IT
         if self.size == "users":
             counted = case if case.original is None else replace(case, original=recent(case.original, self.window))
-            yield from crowds(counted, (case.shape.item,), self.k, named=named, needs=needs)
+            yield from crowds(counted, self.k, named=named, needs=needs)
         else:
             yield self._queries(case, concept_of, needs)
         yield from single.accompaniment(case, self, needs=needs, name="meaning", detail=_MEANING)
@@ -97,15 +96,6 @@ class ConceptKAnonymity(single.ItemPromise):
         queries = concept_of.group_by("concept").len("queries")
         sizes = released.join(queries, on="concept", how="left").fill_null(0)["queries"]
         return behind.of_crowds(sizes, self.k)
-
-
-def _concept_names(case: Case, tree: Taxonomy | None) -> Check:
-    """Nothing but concepts is released in place of queries."""
-    detail = f"every released {case.shape.item} is the name of a concept of the promised taxonomy"
-    named = Question("items", detail, "are not")
-    if tree is None:
-        return named.open(_TAXONOMY)
-    return named.answered(*strange_items(case.rows, case.shape, tree.names.to_frame().lazy()))
 
 
 def _with_concepts(case: Case, concept_of: pl.DataFrame | None) -> Case:

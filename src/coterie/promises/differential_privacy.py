@@ -73,7 +73,10 @@ class DifferentialPrivacy(Worded):
         return {"factor": math.exp(self.epsilon), "numbers_too": bool(self.counts or self.days)}
 
     def check(self, case: Case) -> Iterator[Check]:
-        """Look at the form of what is published, count users, and compute again what it all costs."""
+        """Look at the form of what is published, count users, and compute again what it all costs.
+
+        It stops noise that is too small for the epsilon that is promised, and items that too few users have.
+        """
         yield from self._form(case)
         yield self._crowds(case)
         yield self._accounts(case)

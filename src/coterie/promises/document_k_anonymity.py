@@ -20,9 +20,8 @@ from coterie import taxonomies
 from coterie.core.log import Log
 from coterie.core.params import Choice, Flag, Range
 from coterie.core.promise import Case, Check, Kind
-from coterie.promises import _rules
-from coterie.promises._checks import Question, equals, multisets, secret_seeds, strange_items
-from coterie.promises._names import BOTH, RECORD, is_known, names_of, unlike_record
+from coterie.promises._checks import Question, multisets, only_concepts, secret_seeds
+from coterie.promises._names import behind_names, is_known, needed_to_know, random_names, unlike_record
 from coterie.promises._words import Worded
 from coterie.taxonomies import Taxonomy
 
@@ -67,16 +66,19 @@ class DocumentKAnonymity(Worded):
         return cls(**values)
 
     def check(self, case: Case) -> Iterator[Check]:
-        """Compare the vectors of all names with each other, then each with the documents behind it."""
+        """Compare the vectors of all names with each other, then each with the documents behind it.
+
+        It stops copies of one document under invented names, and terms that one of the documents behind a vector has.
+        """
         if not case.shape.weight:
             detail = "every vector is one of weighted terms"
             yield Question("vectors", detail, f"is missing: {_NOTHING}", carries=True).answered(1)
             return
         if not case.foreign:
-            yield from _rules.names(case, "pseudonym")
+            yield from random_names(case, "pseudonym")
             yield _weights(case)
         if self.labels:
-            yield _labels(case, self.labels)
+            yield only_concepts(case, taxonomies.load(self.labels).names, carries=True)
         yield _once(case)
         subject = case.shape.subject
         published = case.rows if case.published is None else case.published
@@ -102,12 +104,10 @@ class DocumentKAnonymity(Worded):
 
     def _unknown(self, case: Case) -> Iterator[Check]:
         """What cannot be looked at where nobody says which documents are behind a name."""
-        needs = BOTH if case.original is None else RECORD
-        if case.foreign:
-            needs = "to know whose names these are, which such a file does not tell"
         counted = Question("documents", "k names were counted, not k documents")
         unknown = (counted, self._crowd_of_owners, self._in_documents) if self.owners else (counted, self._in_documents)
-        yield from (replace(question, carries=not case.foreign).open(needs) for question in unknown)
+        needs, carries = needed_to_know(case), not case.foreign
+        yield from (replace(question, carries=carries).open(needs) for question in unknown)
 
     @property
     def _crowd_of_owners(self) -> Question:
@@ -135,10 +135,10 @@ class DocumentKAnonymity(Worded):
         yield self._in_documents.answered(int((found["crowd"] < self.term_documents).sum()), found.height, how=how)
         if self.labels:
             detail = "no concept weighs more than terms at or below it do in the documents behind its vector on average"
-            broken = heavier(found) + total_above(behind)
+            broken = unlike_means(found, above=True) + total_above(behind)
         else:
             detail = "weights are means over the documents behind a vector"
-            broken = unlike_means(found)
+            broken = unlike_means(found, above=False)
         weights = Question("weights", detail, "do not keep to it", original=True, carries=True)
         yield weights.answered(broken, found.height)
 
@@ -155,14 +155,6 @@ def _once(case: Case) -> Check:
     key = [case.shape.subject, case.shape.item]
     again = case.rows.group_by(key).len("times")
     return Question("once", "a vector has each term once", "stand there again").of_rows(again, pl.col("times") > 1)
-
-
-def _labels(case: Case, name: str) -> Check:
-    """Nothing but concepts is released in place of terms."""
-    names = taxonomies.load(name).names
-    detail = f"every released {case.shape.item} is the name of a concept of the promised taxonomy"
-    concepts = Question("items", detail, "are not", carries=True)
-    return concepts.answered(*strange_items(case.rows, case.shape, names.to_frame().lazy()))
 
 
 def _documents(behind: Behind) -> Check:
@@ -203,9 +195,7 @@ class Behind:
 def behind_vectors(case: Case, original: Log, vectors: pl.LazyFrame) -> Behind:
     """Who stands behind vectors, given as one line of hashes for each name."""
     shape = original.shape
-    ids = original.frame.select(shape.subject).unique().collect(engine="streaming")[shape.subject].sort()
-    given = pl.DataFrame({"doc": ids, "name": names_of(case.run, ids, ids)}, schema_overrides={"name": pl.String})
-    known = equals(vectors, case.shape.subject).collect(engine="streaming").join(given, on="name", how="left")
+    known, first = behind_names(case, original, vectors, "doc")
     columns = original.frame.collect_schema()
     owned = bool(shape.owner) and shape.owner in columns
     itself = pl.lit("\0") + pl.col(shape.subject)
@@ -214,7 +204,6 @@ def behind_vectors(case: Case, original: Log, vectors: pl.LazyFrame) -> Behind:
         (pl.coalesce(shape.owner, itself) if owned else itself).alias(OWNER),
     )  # fmt: skip
     terms = rows.join(known.drop_nulls("doc").select("group", "doc").lazy(), on="doc")
-    first = known.group_by("group").agg(pl.col("name").min()).lazy()
     released = case.rows.select(
         pl.col(case.shape.subject).alias("name"), pl.col(case.shape.item).alias("term"),
         pl.col(case.shape.weight).alias("weight"),
@@ -283,22 +272,13 @@ def _means(table: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _most_off(mean: pl.Expr) -> pl.Expr:
-    return _HALF + _EXACT * (1 + mean.abs())
-
-
-def unlike_means(found: pl.DataFrame) -> int:
-    """How many weights are not the rounded means of what documents have."""
+def unlike_means(found: pl.DataFrame, *, above: bool) -> int:
+    """How many weights are not the rounded means of what documents have there; or only those `above` them."""
     mean, weight = pl.col("mean"), pl.col("weight")
-    fine = ((weight - mean).abs() <= _most_off(mean)) | ((weight == _LEAST) & (mean < _LEAST))
-    return int(found.select((~fine).sum()).item())
-
-
-def heavier(found: pl.DataFrame) -> int:
-    """How many weights are above the rounded means of what documents have there."""
-    mean, weight = pl.col("mean"), pl.col("weight")
-    fine = (weight <= mean + _most_off(mean)) | (weight == _LEAST)
-    return int(found.select((~fine).sum()).item())
+    off = weight - mean if above else (weight - mean).abs()
+    fine = off <= _HALF + _EXACT * (1 + mean.abs())
+    fine |= (weight == _LEAST) & (pl.lit(above) | (mean < _LEAST))
+    return found.filter(~fine).height
 
 
 def total_above(behind: Behind) -> int:

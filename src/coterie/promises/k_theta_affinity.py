@@ -18,20 +18,19 @@ import polars as pl
 from numpy.typing import NDArray
 
 from coterie.core.log import Log
-from coterie.core.params import Attrs, Flag, KDetails, Range, Times
+from coterie.core.params import Flag, Range
 from coterie.core.promise import Case, Check, Kind
 from coterie.promises import _single_queries as single
 from coterie.promises._checks import (
-    ALL_OF_IT,
     NameOrDigest,
     Question,
-    Window,
     invented,
     no_more_rows,
     recent,
     released_items,
     time_columns,
 )
+from coterie.promises._words import ItemPromise
 from coterie.text.language import FUNCTION_LISTS, name_of_words
 
 _SMALL_ITEMS, _SMALL_CROWDS = 2_000, 200_000  # released items, and their users, up to which all pairs are compared
@@ -41,8 +40,8 @@ _CLAIMS = dict.fromkeys(("item", "by", "user"), pl.String)  # who covers whom: i
 
 
 @dataclass(frozen=True, kw_only=True)
-class KThetaAffinity(single.OfRowsAlone, single.ItemPromise):
-    """Every released item, and released items affine to it, were issued by at least k users of the original log."""
+class _Numbers(ItemPromise):
+    """Its own numbers, which come before those of what accompanies items."""
 
     k: Annotated[int, Range(2), "smallest number of users behind a released query and those affine to it"]
     theta: Annotated[float, Range(0.1, 1), "cosine from which queries are affine"] = 0.9
@@ -56,15 +55,11 @@ class KThetaAffinity(single.OfRowsAlone, single.ItemPromise):
         NameOrDigest(*FUNCTION_LISTS),
         "words that make no concept alone: the name of the list, or the digest of one that has none",
     ] = "english"
-    users: single.Users = "drop"
-    attrs: Attrs = "common"
-    session_minutes: single.SessionMinutes = 30
-    link_queries: single.LinkQueries = 3
-    link_minutes: single.LinkMinutes = 30
-    times: Times = "day"
-    k_details: KDetails = "k"
-    details: single.Details = ""
-    window: Window = ALL_OF_IT
+
+
+@dataclass(frozen=True, kw_only=True)
+class KThetaAffinity(single.OfRowsAlone, single.Accompanied, _Numbers):
+    """Every released item, and released items affine to it, were issued by at least k users of the original log."""
 
     name: ClassVar[str] = "k_theta_affinity"
     releases: ClassVar[Kind] = "text"
@@ -82,7 +77,10 @@ class KThetaAffinity(single.OfRowsAlone, single.ItemPromise):
         return ("certificate",) if self.function_words in FUNCTION_LISTS else ("certificate", "function_words")
 
     def check(self, case: Case) -> Iterator[Check]:
-        """Count the users behind each released item and those affine to it, then look at names and details."""
+        """Count the users behind each released item and those affine to it, then look at names and details.
+
+        It stops items of one user that are released as if others had typed nearly the same.
+        """
         yield from single.whose(case, self)
         item = case.shape.item
         no_more = no_more_rows(item, item)

@@ -8,14 +8,14 @@ from typing import Annotated, ClassVar
 
 from coterie.core.params import Choice, Times
 from coterie.core.promise import NOTHING, Case, Check, Kind
-from coterie.promises import _rules
 from coterie.promises import _single_queries as single
-from coterie.promises._checks import no_finer
-from coterie.promises._names import seeded
+from coterie.promises._checks import ALL_OF_IT, no_finer
+from coterie.promises._names import random_names, seeded
+from coterie.promises._words import ItemPromise
 
 
 @dataclass(frozen=True, kw_only=True)
-class None_(single.ItemPromise):  # noqa: N801 (Python keeps None for itself)
+class None_(ItemPromise):  # noqa: N801 (Python keeps None for itself)
     """Nothing is promised about the people in a release."""
 
     users: single.Users = "drop"
@@ -30,8 +30,7 @@ class None_(single.ItemPromise):  # noqa: N801 (Python keeps None for itself)
     releases: ClassVar[Kind] = "text"
     """Released items are what was typed."""
     not_of_foreign: ClassVar[str] = "promises nothing, so there is nothing to check. Name another promise."
-    k: ClassVar[int] = 1
-    k_details: ClassVar[int | str] = "k"
+    k, k_details, window = 1, "k", ALL_OF_IT
 
     @property
     def levels(self) -> tuple[str, ...]:
@@ -47,8 +46,8 @@ class None_(single.ItemPromise):  # noqa: N801 (Python keeps None for itself)
             needs="a method that promises something",
             carries_promise=True,
         )
-        yield from _rules.names(case, self.users)
-        yield from seeded(case, self.users, self)
+        yield from random_names(case, self.users)
+        yield from seeded(case, self)
         if self.levels:
             yield from no_finer(self.levels, case)
         yield from single.accompaniment(case, self, cut=self.times)

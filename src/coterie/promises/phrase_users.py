@@ -31,7 +31,10 @@ class PhraseUsers(Worded):
         return cls(m=values["m"] if "m" in values else values["k"])
 
     def check(self, case: Case) -> Iterator[Check]:
-        """Count, for each distinct released phrase, the users in whose queries it stands."""
+        """Count, for each distinct released phrase, the users in whose queries it stands.
+
+        It stops phrases that one user alone typed: a name, an address, a number.
+        """
         yield self._nothing_else(case)
         item = case.shape.item
         detail = f"every released {item} stands, word for word, in queries of at least {self.m} users"

@@ -20,9 +20,8 @@ from coterie.core.log import Log
 from coterie.core.params import Flag, Range
 from coterie.core.promise import Case, Check, Kind
 from coterie.core.shapes import VISITS
-from coterie.promises import _rules
 from coterie.promises._checks import Question
-from coterie.promises._names import BOTH, seeded
+from coterie.promises._names import BOTH, random_names
 from coterie.promises._visit_recount import UNKNOWN, browser_and_system, host
 from coterie.promises._words import Worded
 
@@ -49,25 +48,22 @@ class RecordKAnonymity(Worded):
         return cls(**{**values, "visitors": False})
 
     def check(self, case: Case) -> Iterator[Check]:
-        """Count equal records, then make those of the run once more from the original and count their visitors."""
+        """Count equal records, then make those of the run once more from the original and count their visitors.
+
+        It stops k copies that all come from one visitor, and records that no group of the run gives.
+        """
         if not case.foreign:
-            yield from _rules.names(case, "drop")
-            yield from seeded(case, "drop")
+            yield from random_names(case, "drop")
         yield self._copies(case)
         if not case.foreign:
             yield from self._recounted(case)
 
     def _copies(self, case: Case) -> Check:
-        """Each record at least k times."""
+        """Each record at least k times: whoever finds one that they know of cannot tell which of the k it is."""
         columns = [name for name in case.shape.released if name != case.shape.subject]
         rows = case.rows if case.published is None else case.published
-        copies = pl.col("copies")
-        numbers = rows.select(columns).group_by(pl.all()).len("copies").select(
-            copies.min().alias("smallest"), copies.filter(copies < self.k).sum().alias("broken"), copies.sum(), pl.len()
-        )  # fmt: skip
-        smallest, broken, total, kinds = numbers.collect(engine="streaming").row(0)
         equal = Question("copies", f"each released record appears at least {self.k} times", "do not", carries=True)
-        return equal.answered(broken, total, how=f"{kinds:,} different ones", largest_k=smallest)
+        return equal.of_equals(rows.select(columns), self.k, "ones")
 
     def _recounted(self, case: Case) -> Iterator[Check]:
         """The released records are those that the run's groups give, and k visitors are behind each."""

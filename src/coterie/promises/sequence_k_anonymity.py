@@ -22,9 +22,8 @@ from coterie.core.log import Log
 from coterie.core.params import Choice, Flag, Range
 from coterie.core.promise import ORIGINAL, Case, Check, Kind
 from coterie.core.shapes import Shape
-from coterie.promises import _rules
 from coterie.promises._checks import Question, as_made
-from coterie.promises._names import RECORD, SESSION, is_known, names_of, numbered_as_promised
+from coterie.promises._names import RECORD, SESSION, is_known, names_of, numbered_as_promised, random_names
 from coterie.promises._single_queries import SessionMinutes
 from coterie.promises._words import Worded
 
@@ -218,13 +217,16 @@ class SequenceKAnonymity(Worded):
         return "phrases" if self.paths == PREFIX else "text"
 
     def check(self, case: Case) -> Iterator[Check]:
-        """Look at each name alone, then cut the visits of the original again and count who is behind each sequence."""
+        """Look at each name alone, then cut the visits of the original again and count who is behind each sequence.
+
+        It stops walks that tell one visitor from all others, and days on which one visitor alone walked so.
+        """
         shape = case.shape
         if not shape.position or not shape.time:
             detail = "rows say at which place of a walk a page stands"
             yield Question("walks", detail, "does not", carries=True).answered(1)
             return
-        yield from _rules.names(case, "pseudonym")
+        yield from random_names(case, "pseudonym")
         yield from _seeded(case)
         walks = _walks(case)
         yield walks
@@ -258,19 +260,14 @@ class SequenceKAnonymity(Worded):
         behind_each, same, on_days = questions
         released = pl.DataFrame({"kind": kinds.of_name, "day": kinds.day})
         shown = released.drop_nulls().unique().with_columns(shown=pl.col("day"))
-        said = parts.join(shown, on=["kind", "day"], how="left")
-        crowd, few = pl.col("visitor").n_unique().alias("crowd"), pl.col("crowd") < self.k
-        behind = released.select("kind").unique().join(parts.group_by("kind").agg(crowd), on="kind", how="left")
-        behind = behind.with_columns(pl.col("crowd").fill_null(0))
-        exposed = parts.join(behind.filter(few), on="kind", how="semi")["visitor"].n_unique()
-        yield behind_each.of_crowds(behind["crowd"], self.k, concerns=exposed)
+        said = parts.join(shown, on=["kind", "day"], how="left").select("kind", "visitor", day="shown")
+        yield behind_each.of_people(parts, "visitor", released.select("kind").unique(), self.k)
         on = ["kind", "day"]
-        before = said.group_by("kind", day="shown").agg(pl.len().alias("before"), crowd)
+        before = said.group_by(on).len("before")
         both = before.join(released.group_by(on).len("after"), on=on, how="full", nulls_equal=True, coalesce=True)
-        both = both.with_columns(pl.col("before", "after", "crowd").fill_null(0))
+        both = both.with_columns(pl.col("before", "after").fill_null(0))
         yield same.answered(both.filter(pl.col("before") != pl.col("after")).height, both.height)
-        alone = said.join(both.filter(few), left_on=["kind", "shown"], right_on=on, how="semi", nulls_equal=True)
-        yield on_days.of_crowds(both["crowd"], self.k, concerns=alone["visitor"].n_unique())
+        yield on_days.of_people(said, "visitor", both.select(on), self.k)
 
 
 def _walks(case: Case) -> Check:

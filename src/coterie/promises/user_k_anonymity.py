@@ -20,7 +20,6 @@ from coterie.core.params import Choice, Flag, Range
 from coterie.core.promise import Case, Check, Kind
 from coterie.core.shapes import Shape
 from coterie.errors import CoterieError
-from coterie.promises import _rules
 from coterie.promises._checks import (
     NameOrDigest,
     Question,
@@ -34,6 +33,7 @@ from coterie.promises._checks import (
     secret_seeds,
     strange_items,
 )
+from coterie.promises._names import random_names
 from coterie.promises._people import people
 from coterie.promises._words import Worded
 from coterie.text.language import ENGLISH, Language, LanguageName, language
@@ -113,11 +113,14 @@ class UserKAnonymity(Worded):
         return cls(**values)
 
     def check(self, case: Case) -> Iterator[Check]:
-        """Compare names and items with the original, then the profiles of all names with each other."""
+        """Compare names and items with the original, then the profiles of all names with each other.
+
+        It stops profiles that are one user's alone, also under k invented names, and groups that all have one secret.
+        """
         if case.foreign:
             yield _only_these_were_compared(case.shape)
         else:
-            yield from _rules.names(case, "pseudonym")
+            yield from random_names(case, "pseudonym")
         # What tells profiles apart is what was published: preparing rows like the original would hide it.
         published = case.rows if case.published is None else case.published
         nameless, rows = _nameless(case, published)

@@ -11,8 +11,8 @@ import polars as pl
 from coterie.core.log import Log
 from coterie.core.params import Range, Several
 from coterie.core.promise import ORIGINAL, Case, Check, Kind
-from coterie.promises import _rules
 from coterie.promises._checks import Question, no_finer, nothing_beside, other_columns
+from coterie.promises._names import random_names
 from coterie.promises._visit_recount import PATH, ROW, WHO, column_of, could_say, generalizes, had, said
 from coterie.promises._words import Worded
 
@@ -54,9 +54,12 @@ class VisitKAnonymity(Worded):
         return Several.words(self.details)
 
     def check(self, case: Case) -> Iterator[Check]:
-        """Compare each row with the request that it was, then count the visitors behind rows that are alike."""
+        """Compare each row with the request that it was, then count the visitors behind rows that are alike.
+
+        It stops rows whose columns, taken together, tell one visitor from all others.
+        """
         details = [each for each in self._details if column_of(each, case.shape) in case.shape.released]
-        yield from _rules.names(case, "drop")
+        yield from random_names(case, "drop")
         yield self._others(case, details)
         if self.levels:
             yield from no_finer(self.levels, case)

@@ -41,7 +41,10 @@ class WindowedQueryKAnonymity(Worded):
         return sentence.format(k=self.k, item=shape.item_noun, subjects=shape.subject_nouns)
 
     def check(self, case: Case) -> Iterator[Check]:
-        """Read window, kind and day of each line again, and count people and rows of the original anew."""
+        """Read window, kind and day of each line again, and count people and rows of the original anew.
+
+        It stops items that reach k only because parts of several windows, or several days, are put together.
+        """
         if case.shape.count not in case.shape.released or not case.shape.lead:
             yield LINES.answered(1)
             return

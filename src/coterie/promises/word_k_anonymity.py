@@ -18,21 +18,22 @@ from typing import Annotated, ClassVar
 import polars as pl
 
 from coterie.core.log import Log
-from coterie.core.params import Attrs, Choice, KDetails, NumberOr, Range, Times
+from coterie.core.params import Choice, NumberOr, Range
 from coterie.core.promise import Case, Check, Kind
 from coterie.promises import _single_queries as single
 from coterie.promises._checks import (
     ALL_OF_IT,
     Question,
-    Window,
     as_made,
-    count,
+    concerned,
     invented,
     no_more_rows,
+    owned_items,
     recent,
     released_items,
 )
 from coterie.promises._names import RECORD
+from coterie.promises._words import ItemPromise
 
 WHOLE = "all"  # as many words as a query has
 _RUNS = r"[^ ]+"
@@ -173,8 +174,8 @@ _COUNTED = {1: "each word", 2: "every two words", WHOLE: "all words"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class WordKAnonymity(single.OfRowsAlone, single.ItemPromise):
-    """Every m words of a released query were typed together, in one query, by at least k users of the original log."""
+class _Numbers(ItemPromise):
+    """Its own numbers, which come before those of what accompanies items."""
 
     k: Annotated[int, Range(2), "smallest number of users who typed some words of a released query together"]
     m: Annotated[
@@ -184,15 +185,11 @@ class WordKAnonymity(single.OfRowsAlone, single.ItemPromise):
     entities: Annotated[
         str, Choice("words", "detect"), "what counts as one word: words, or also full names and personal data found"
     ] = "words"
-    users: single.Users = "drop"
-    attrs: Attrs = "common"
-    session_minutes: single.SessionMinutes = 30
-    link_queries: single.LinkQueries = 3
-    link_minutes: single.LinkMinutes = 30
-    times: Times = "day"
-    k_details: KDetails = "k"
-    details: single.Details = ""
-    window: Window = ALL_OF_IT
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordKAnonymity(single.OfRowsAlone, single.Accompanied, _Numbers):
+    """Every m words of a released query were typed together, in one query, by at least k users of the original log."""
 
     name: ClassVar[str] = "word_k_anonymity"
     releases: ClassVar[Kind] = "text"
@@ -204,7 +201,10 @@ class WordKAnonymity(single.OfRowsAlone, single.ItemPromise):
         return ("entities",) if self.entities == "detect" else ()
 
     def check(self, case: Case) -> Iterator[Check]:
-        """Count who typed the words of each released query together, then look at its length, names and details."""
+        """Count who typed the words of each released query together, then look at its length, names and details.
+
+        It stops queries that put words of one user beside words that many typed: a name beside an illness.
+        """
         yield from single.whose(case, self)
         if not case.foreign:
             yield self._length(case)
@@ -271,7 +271,7 @@ class WordKAnonymity(single.OfRowsAlone, single.ItemPromise):
     ) -> Check:
         found = proved(original, table.select("item", "crowd"), self.k, self.m, written)
         few = found.filter(pl.col("proved") < self.k)
-        concerns = _typing(original, few) if few.height else None
+        concerns = concerned(owned_items(original), few.lazy()) if few.height else None
         how = "words are counted until enough users are found, which may be fewer than there are"
         return typed.of_crowds(found["proved"], self.k, concerns=concerns, how=how)
 
@@ -285,9 +285,3 @@ def typed_by_few(queries: int, alone: int, few: int, k: int, window: str) -> tup
         f"Of {queries:,} released queries {alone:,} ({100 * alone / queries:.1f}%) were typed by one person alone"
         f"{when}, word for word, and {few:,} by fewer than {k}: others typed their words, not these queries.",
     )
-
-
-def _typing(original: Log, items: pl.DataFrame) -> int:
-    """How many users of the original typed one of these items."""
-    rows = original.frame.select(pl.col(original.shape.item).alias("item"), pl.col(original.shape.subject).alias("who"))
-    return count(rows.join(items.lazy(), on="item", how="semi").select(pl.col("who").drop_nulls().n_unique()))

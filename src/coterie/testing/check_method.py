@@ -180,7 +180,10 @@ def is_declared(cls: Any, kind: str, values: str) -> None:
 
 
 def is_documented(cls: Any) -> None:
-    """Raise AssertionError unless each field says what it means."""
+    """Raise AssertionError unless each field says which values are allowed, and what it means."""
+    declared = {name for name, hint in get_type_hints(cls, include_extras=True).items() if _has_a_rule(hint)}
+    loose = [field.name for field in fields(cls) if field.name not in declared]
+    assert not loose, f"the annotation of {loose} lacks the values that are allowed: Annotated[int, Range(1), ...]"
     undocumented = [param.name for param in params_of(cls) if not param.doc]
     assert not undocumented, f"the annotation of {undocumented} lacks a text"
 
@@ -192,9 +195,6 @@ def _is_well_formed(cls: Any) -> None:
     doc = sys.modules[cls.__module__].__doc__ or ""
     missing = [section for section in SECTIONS if section not in doc]
     assert not missing, f"the module docstring lacks {missing}"
-    declared = {name for name, hint in get_type_hints(cls, include_extras=True).items() if _has_a_rule(hint)}
-    loose = [field.name for field in fields(cls) if field.name not in declared]
-    assert not loose, f"the annotation of {loose} lacks the values that are allowed: Annotated[int, Range(1), ...]"
     is_documented(cls)
     for verb in ("promises", "plan", "release"):
         assert callable(getattr(cls, verb, None)), f"a method has {verb}()"

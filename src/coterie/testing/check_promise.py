@@ -50,9 +50,9 @@ def _is_well_formed(cls: Any) -> None:
     assert cls.__name__ == registry.class_name(cls.name), "its class is the CamelCase of its name"
     assert sys.modules[cls.__module__].__doc__, "the module says what is promised"
     assert cls.about in ("items", "subjects"), "about says what it is about"
-    covers = getattr(cls, "covers", ())
-    assert isinstance(covers, tuple), "covers names columns"
-    assert set(covers) <= _COVERABLE, "a judge can answer for identifying columns only, and never for an address"
+    assert issubclass(cls, Promise), "a promise is a Promise: what it does not say is refused"
+    assert isinstance(cls.covers, tuple), "covers names columns"
+    assert set(cls.covers) <= _COVERABLE, "a judge can answer for identifying columns only, and never for an address"
     assert "covers" not in {field.name for field in fields(cls)}, "a sidecar must not say what a promise covers"
     registry.complete("promises", cls.name, cls)
     is_documented(cls)

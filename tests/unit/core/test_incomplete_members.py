@@ -8,6 +8,7 @@ import pytest
 
 import coterie
 from coterie.core import registry
+from coterie.core.promise import Promise
 from coterie.core.shapes import QUERIES
 from coterie.errors import InputError, ParameterError
 from coterie.testing import queries_log
@@ -54,6 +55,24 @@ def test_a_module_without_its_class(ship):
     ship("methods", "old_method")
     with pytest.raises(InputError, match="The method old_method has no class OldMethod"):
         registry.method("old_method")
+
+
+def test_a_promise_that_says_nothing_or_is_none(ship):
+    @dataclass(frozen=True, kw_only=True)
+    class Silent(Promise):
+        """What has no defaults is missing."""
+
+        name = "silent"
+        sentence = "It holds."
+        limits = ("It says nothing else.",)
+
+    ship("promises", "silent", Silent=Silent)
+    with pytest.raises(InputError, match="The promise silent lacks headline, releases, check: "):
+        registry.member("promises", "silent")
+    alone = dict.fromkeys(("headline", "sentence", "limits", "releases", "evidence", "check", "of_foreign"))
+    ship("promises", "silent", Silent=type("Silent", (), alone))
+    with pytest.raises(InputError, match="The promise silent lacks anywhere, levels, covers: "):
+        registry.member("promises", "silent")
 
 
 def test_a_format_that_lacks_something_or_gives_no_table(ship, tmp_path):

@@ -45,19 +45,19 @@ PROMISES = [
 
 
 @dataclass(frozen=True, kw_only=True)
-class AtLeast:
+class AtLeast(Promise):
     """A promise of somebody else: no count is below a number. It has no k."""
 
     least: int
 
     name: ClassVar[str] = "at_least"
-    about: ClassVar[str] = "items"
     headline = "least"
     sentence = "No count is small."
     limits = ()
     releases = "counts"
-    evidence = ()
-    linkage_bound = None
+
+    def __post_init__(self):
+        """It takes any number."""
 
     def check(self, case: Case) -> Iterator[Check]:
         low, total = case.rows.select((pl.col("count") < self.least).sum(), pl.len()).collect().row(0)

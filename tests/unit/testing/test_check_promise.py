@@ -63,6 +63,12 @@ def test_a_careless_judge_is_caught(monkeypatch, changes, said):
         check_promise(_spoilt(monkeypatch, check=judge))
 
 
+def test_a_number_without_a_range_is_caught(monkeypatch):
+    monkeypatch.setitem(CellK.__annotations__, "least", int)
+    with pytest.raises(AssertionError, match=r"\['least'\] lacks the values that are allowed"):
+        check_promise(CellK)
+
+
 def test_what_is_no_promise():
     @dataclass(kw_only=True)
     class Changes:
