@@ -11,12 +11,12 @@ from typing import Any, Literal, TypeAlias
 import polars as pl
 
 from coterie.core import randomness, registry
+from coterie.core.digests import digest_of_rows
 from coterie.core.log import GROUPS_DIGEST, GROUPS_OF, Log, Record, Release, Step, groups_digest
 from coterie.core.params import early_params, public_params, showing
 from coterie.core.plan import Facts, Method, baseline_of, holds_rows, refuse_log, refuse_seed, shape_given, spends
 from coterie.core.plan import learn as learn_by
 from coterie.core.promise import Case, Promise, Verdict, promise_nothing, refuse_judging_on, with_k
-from coterie.core.row_digest import digest_of_rows
 from coterie.core.run import HERE, Engine, Run
 from coterie.core.scores import score_table
 from coterie.core.shapes import QUERIES, Shape

@@ -21,12 +21,11 @@ from coterie.api import Job as Job
 from coterie.api import Page as Page
 from coterie.api import silent
 from coterie.core import registry
-from coterie.core.files import expand, files_in, home_of, label_of, place_of
+from coterie.core.files import expand, files_in, home_of, label_of, place_of, stop_if_asked
 from coterie.core.log import GROUPS_DIGEST, Log, Release
 from coterie.core.params import early_params, files_of
 from coterie.core.plan import Method, can_regroup, refuse_engine, shape_given, spends
 from coterie.core.promise import Verdict
-from coterie.core.scratch import stop_if_asked
 from coterie.core.threads import Counted, Progress
 from coterie.core.wording import scores_in_words_of
 from coterie.engines.clusters import session_for

@@ -26,9 +26,8 @@ import pyarrow.parquet as pq
 
 import coterie
 from coterie import api
+from coterie.core.digests import Part, digest_of_rows
 from coterie.core.log import Log
-from coterie.core.parts import Part
-from coterie.core.row_digest import digest_of_rows
 from coterie.core.shapes import LEVEL, QUERIES, RELEASED_SHAPES, Shape
 from coterie.errors import CoterieError
 from coterie.methods.affinity import Affinity

@@ -318,7 +318,7 @@ def test_nothing_is_left_when_it_is_closed_or_killed(tmp_path, logs):
     import tempfile
     from pathlib import Path
 
-    from coterie.core.scratch import Scratch
+    from coterie.core.files import Scratch
 
     def left(pid):
         return list(Path(tempfile.gettempdir()).glob(f"coterie-{pid}-*"))

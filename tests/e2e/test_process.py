@@ -91,7 +91,7 @@ def test_a_signal_while_a_temporary_folder_is_removed(tmp_path, there):
         "        os.kill(os.getpid(), signal.SIGTERM)\n"
         "    remove(path, ignore_errors, **named)\n"
         "shutil.rmtree = rmtree\n"
-        "import coterie.core.scratch as scratch\n"
+        "import coterie.core.files as scratch\n"
         "owner = scratch.Scratch()\n"
         "import coterie.api as api\n"
         "read = api.read\n"

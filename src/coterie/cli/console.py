@@ -80,7 +80,7 @@ def progress(quiet: bool, *, stages: int = 0, ends_itself: bool = False, **how: 
     """
     from coterie.api import Job
     from coterie.cli.errors import answered
-    from coterie.core.scratch import stop_if_asked
+    from coterie.core.files import stop_if_asked
 
     with nullcontext() if ends_itself else answered(quiet), _shown(quiet) as (step, note):
         seen = Stages(stages, step) if stages else step

@@ -22,9 +22,9 @@ from polars.io.plugins import register_io_source
 
 from coterie import __version__, errors
 from coterie.core import threads
+from coterie.core.digests import BLOCK, block_digest, digest_of_blocks, digest_of_rows
 from coterie.core.log import Log, Step
 from coterie.core.promise import Case, Check
-from coterie.core.row_digest import BLOCK, block_digest, digest_of_blocks, digest_of_rows
 from coterie.core.run import SMALL, Engine, How, Judge, Work, sums
 from coterie.engines.judging import divided
 from coterie.errors import BrokenPromiseError, CoterieError, InputError, InternalError, ParameterError
