@@ -86,9 +86,9 @@ def _ending(release: str, releases: Sequence[str]) -> str:
 
 def make_releases(folder: Path) -> None:
     """The genuine releases that are tampered with, their records, and the log they come from."""
-    from coterie.synth import write_aol
+    from coterie import synth
 
-    write_aol(folder / "log.tsv", USERS, 7)
+    synth.write(folder / "log.tsv", USERS, 7)
     log = coterie.prepare(coterie.read(folder / "log.tsv"))
     made = {
         "linked.tsv": SuppressRare(k=3, users="pseudonym"),

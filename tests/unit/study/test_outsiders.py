@@ -1,6 +1,4 @@
 """People who are kept out, regimes in place of methods, and steps of single tables.
-
-Covers: study/inputs.py
 """
 
 import polars as pl
@@ -8,7 +6,7 @@ import pytest
 
 from coterie.errors import InputError
 from coterie.study import load_study, run_study
-from coterie.study.inputs import read_log
+from coterie.study.run import read_log
 
 STUDY = """
 [read]
