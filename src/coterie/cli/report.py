@@ -9,13 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from coterie.cli import options as opt
-from coterie.cli.console import progress, say
+from coterie.cli.console import print_scores, progress, say
 
 if TYPE_CHECKING:
     from coterie.reports.about import About
-
-
-from coterie.cli.console import print_scores
 
 
 @click.command(cls=opt.Command)
@@ -53,25 +50,9 @@ def _kept(options: Mapping[str, Any]) -> dict[str, Any]:
 
 @click.command(cls=opt.Command)
 @click.argument("out", nargs=-1, required=True, type=opt.PLACE)
-@opt.required_original
-@click.option(
-    "--record",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Private run record of an OUT, as `anonymize --record` kept it; of some OUTs or all, in any order. Some risks "
-    "of an OUT are not measured without it.",
-)
-@click.option(
-    "-o", "--output", required=True, type=click.Path(path_type=Path), help="Page to write: .html, .md or .json."
-)
-@click.option(
-    "--sidecar",
-    multiple=True,
-    type=opt.PLACE,
-    metavar="FILE",
-    help="Sidecars of those OUT that are tables of databases.",
-)
+@opt.all_of(opt.required_original, opt.records)
+@click.option("-o", "--output", required=True, type=opt.PATH, help="Page to write: .html, .md or .json.")
+@opt.sidecars
 @click.option(
     "--about",
     type=click.Path(path_type=Path, dir_okay=False),

@@ -29,10 +29,10 @@ def _going_on(folder: Path) -> Iterator[None]:
 
 
 @click.command(cls=opt.Command)
-@click.argument("file", type=click.Path(path_type=Path), required=False)
+@click.argument("file", type=opt.PATH, required=False)
 @click.option("--init", is_flag=True, help="Write a small study to FILE (study.toml), to run and to change.")
 @click.option("--list", "listed", is_flag=True, help="List the studies that come along; run one by its name.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="DIR", help="Folder for all that is written.")
+@click.option("-o", "--output", type=opt.PATH, metavar="DIR", help="Folder for all that is written.")
 @click.option(
     "--input",
     "source",
@@ -129,7 +129,7 @@ def _of_protocols() -> list[click.Option]:
 @click.option("--measure", "measures", multiple=True, metavar="NAME", help="Measures; else all that apply.")
 @click.option("--users", type=click.IntRange(2), help="Replay so many users only, drawn by the seed.")
 @click.option("--language", default="english", help="Language of the queries, for their keywords.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="DIR", help="Folder for the numbers.")
+@click.option("-o", "--output", type=opt.PATH, metavar="DIR", help="Folder for the numbers.")
 @click.option("--seed", type=int, help="Make the simulation repeatable.")
 @opt.all_of(opt.prepare, opt.reading, opt.force, opt.as_json, opt.quiet, opt.config)
 def simulate(
@@ -147,7 +147,6 @@ def simulate(
     from coterie.core.params import params_of
     from coterie.simulate import protocol as made
     from coterie.simulate.run import simulate_files
-    from coterie.steps import parse_steps
 
     known = {param.name for param in params_of(registry.member("protocols", protocol))}
     every = {option.name: option for option in _of_protocols()}
@@ -160,9 +159,8 @@ def simulate(
             log,
             by,
             reading=opt.reading_of(options),
-            steps=parse_steps(options["prepare"]),
             folder=output,
-            **{name: options[name] for name in ("measures", "users", "language", "seed", "force")},
+            **{name: options[name] for name in ("steps", "measures", "users", "language", "seed", "force")},
             progress=job.progress,
             note=job.note,
         )
