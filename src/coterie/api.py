@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -105,6 +106,10 @@ class Job:
     """Whether each of several k has groups of its own, as studies need that compare k."""
     store: Store | None = None
     """Scores that were measured before."""
+    sidecars: Sequence[str] = ()
+    """Those of released files that are tables of databases, one for each; others have theirs beside them."""
+    for_people: bool = False
+    """Whether keys of scores are in the words of the log; programs get the same for every log."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -659,22 +664,6 @@ def verified_again(release: Release, original: Log) -> Release:
     return replace(release, checks=verify(release.path, original, record=release.record).checks)
 
 
-class _Done:
-    """How much of the measuring is done: releases and random groups, each as long as the others."""
-
-    def __init__(self, whole: int, progress: Progress) -> None:
-        self._whole, self._progress, self._before = whole, progress, 0
-
-    def part(self, share: float) -> None:
-        """A share of the one that is being measured."""
-        self._progress("measure", (self._before + share) / self._whole)
-
-    def next(self) -> None:
-        """One is finished."""
-        self._before += 1
-        self.part(0.0)
-
-
 def _prepared_like(original: Log, release: Release) -> Log:
     """The log after the steps that the release had; those that it had already are not made again."""
     done, steps = original.steps, release.log.steps
@@ -729,19 +718,28 @@ def _views(
     prepared = dict[tuple[str, ...], Log]()
     baselines = [(release, _baseline(release)) for release in releases]
     random = sum(release.record is not None and baseline is not None for release, baseline in baselines)
-    done = _Done(len(releases) + random, progress)
+    parts = count()  # releases and random groups, each of which is taken to last as long as the others
+
+    def measured(*given_to_view: Any) -> ReleaseView:
+        before = next(parts)
+
+        def tell(share: float) -> None:
+            progress("measure", (before + share) / (len(releases) + random))
+
+        view = release_view(*given_to_view, tell=tell, **given)
+        tell(1.0)
+        return view
+
     for release, baseline in baselines:
         if release.log.steps not in prepared:  # once for all that share it, so that measures share what they work out
             prepared[release.log.steps] = _prepared_like(original, release)
         log = prepared[release.log.steps]
-        view = release_view(log, release, tell=done.part, **given)
-        done.next()
+        view = measured(log, release)
         if baseline is not None and release.record is None:
             view = replace(view, warnings=(*view.warnings, _NO_BASELINE))
         elif baseline is not None and release.record is not None:
             at_random = anonymize_prepared(log, baseline, seed=release.record.run["seed"])  # never written
-            view = with_baseline(view, release_view(log, at_random, RANDOM, tell=done.part, **given))
-            done.next()
+            view = with_baseline(view, measured(log, at_random, RANDOM))
         yield view
 
 

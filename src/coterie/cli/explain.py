@@ -18,8 +18,8 @@ def inspect(log: tuple[str, ...], steps: opt.Steps, as_json: bool, quiet: bool, 
     """What is in a LOG, and how exposed it is before any protection."""
     from coterie import jobs
 
-    with progress(quiet, stages=3) as job:
-        scores = jobs.inspect_logs(log, opt.reading_of(options), steps=steps, for_people=not as_json, job=job)
+    with progress(quiet, stages=3, for_people=not as_json) as job:
+        scores = jobs.inspect_logs(log, opt.reading_of(options), steps=steps, job=job)
     print_scores(scores, as_json)
     for name, rows in scores.filter(scores["name"] == "search_params").select("key", "value").iter_rows():
         say(f"Tip: --query-param {name} reads the searches of {rows:,.0f} rows as a search log.", quiet, "dim")

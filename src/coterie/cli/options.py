@@ -123,6 +123,10 @@ def _steps(ctx: click.Context, param: click.Parameter, value: str | None) -> Any
     return parse_steps(value)
 
 
+def _in_a_list(ctx: click.Context, param: click.Parameter, value: Any) -> list[Any]:  # noqa: ARG001 (click's signature)
+    return [] if value is None else [value]
+
+
 _prepare = partial(click.option, "--prepare", "steps", callback=_steps, metavar="STEPS")
 prepare = _prepare(
     default="default",
@@ -157,8 +161,8 @@ records = _record(
     "of an OUT are not measured without it.",
 )
 _sidecar = partial(click.option, "--sidecar", type=PLACE, metavar="FILE")
-sidecar_of_table = _sidecar(help="Sidecar of OUT, where OUT is a table of a database.")
-sidecars = _sidecar(multiple=True, help="Sidecars of those OUT that are tables of databases.")
+sidecar_of_table = _sidecar("sidecars", callback=_in_a_list, help="Sidecar of OUT, where OUT is a table of a database.")
+sidecars = _sidecar("sidecars", multiple=True, help="Sidecars of those OUT that are tables of databases.")
 engine = click.option(
     "--engine",
     metavar="ADDRESS",

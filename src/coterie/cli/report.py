@@ -26,14 +26,12 @@ def measure(
     """Privacy and utility of a released file OUT against the original log."""
     from coterie import jobs
 
-    with progress(quiet, stages=2, **_kept(options)) as job:
+    with progress(quiet, stages=2, for_people=not as_json, **_kept(options)) as job:
         scores = jobs.measure_file(
             out,
             original,
             reading=opt.reading_of(options),
             record=options["record"],
-            sidecar=options["sidecar"],
-            for_people=not as_json,
             job=job,
             names=names,
             **opt.given_to_measures(options),
@@ -42,10 +40,10 @@ def measure(
 
 
 def _kept(options: Mapping[str, Any]) -> dict[str, Any]:
-    """What a job keeps to: the seed, and the scores that were measured before."""
+    """What a job keeps to: the seed, the scores that were measured before, and sidecars of tables."""
     from coterie.measures.comparison import default_store
 
-    return {"seed": options["seed"], "store": default_store(options["cache"])}
+    return {"seed": options["seed"], "store": default_store(options["cache"]), "sidecars": options["sidecars"]}
 
 
 @click.command(cls=opt.Command)
@@ -96,7 +94,6 @@ def report(
             page,
             reading=opt.reading_of(options),
             records=options["record"],
-            sidecars=options["sidecar"],
             job=job,
             names=[name.strip() for name in (measures or "").split(",") if name.strip()],
             **opt.given_to_measures(options),

@@ -30,14 +30,14 @@ def verify(
     from coterie.reading.reading import Reading
 
     own = Reading(format=options["original_format"], columns=options["original_columns"] or {})
-    with progress(quiet, stages=2, engine=options["engine"]) as job:
+    with progress(quiet, stages=2, engine=options["engine"], sidecars=options["sidecars"]) as job:
         verdict = jobs.verify_file(
             out,
             original,
             reading=opt.reading_of(options),
             original_reading=own,
             job=job,
-            **{name: options[name] for name in ("sidecar", "promise", "k", "steps", "record")},
+            **{name: options[name] for name in ("promise", "k", "steps", "record")},
         )
     if not quiet or as_json:
         print_verdict(verdict, as_json)

@@ -1,5 +1,4 @@
-"""People who are kept out, regimes in place of methods, and steps of single tables.
-"""
+"""People who are kept out, regimes in place of methods, and steps of single tables."""
 
 import polars as pl
 import pytest

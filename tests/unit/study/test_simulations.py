@@ -1,5 +1,4 @@
-"""Studies of simulations.
-"""
+"""Studies of simulations."""
 
 import csv
 
