@@ -412,12 +412,16 @@ def verify(
     released.refuse_other_shape(table[1], original)
     private = read_record(Path(record)) if isinstance(record, (str, Path)) else record
     case = _case_of(path, said, table, _prepared_as_said(path, said, original, private, steps), private)
-    checks = len(said.checks) if k is None else None  # when it was made, it passed as many
-    promises = said.promised if k is None else with_k(said.promised, k)
-    verdict = judge(case, promises, partial(progress, "verify"), checks)
+    verdict = _judged(case, k, len(said.checks), progress).about(said.reading, case.original)
     progress("verify: file")
     of_file = released.file_checks(path, table[0], case.shape, said, case.original, verdict.checks)
-    return replace(verdict.about(said.reading, case.original), checks=(*of_file, *verdict.checks))
+    return replace(verdict, checks=(*of_file, *verdict.checks))
+
+
+def _judged(case: Case, k: int | None, made: int, progress: Progress) -> Verdict:
+    """The verdict on what a release promised, or on that with another k; when it was made, it passed `made` checks."""
+    promises = case.promised if k is None else with_k(case.promised, k)
+    return judge(case, promises, partial(progress, "verify"), made if k is None else None)
 
 
 def _original_of(given: LogLike | str | Path | None, release: Release | Log | str | Path) -> Log | None:
@@ -460,16 +464,13 @@ def _case_of(path: Path, said: Sidecar, table: Rows, original: Log | None, priva
         refuse_judging_on(engine, said.promised)
         original = replace(original, frame=engine.again(original.frame))
         rows = engine.bring(rows, [path / part.name for part in said.parts] or [path], shape.released)
-    return Case(
-        rows=rows,
-        shape=shape,
-        original=original,
-        evidence={} if private is None else private.evidence,
-        run={} if private is None else private.run,
-        promised=said.promised,
-        engine=engine,
-        warnings=said.warnings,
-    )
+    return replace(_case(rows, shape, original, private, engine), promised=said.promised, warnings=said.warnings)
+
+
+def _case(rows: pl.LazyFrame, shape: Shape, original: Log | None, private: Record | None, engine: Engine) -> Case:
+    """What judges look at, with what they may see of a run record."""
+    case = Case(rows=rows, shape=shape, original=original, engine=engine)
+    return case if private is None else replace(case, evidence=private.evidence, run=private.run)
 
 
 def _reading_of(release: Release | Log | str | Path) -> Reading:
@@ -484,19 +485,9 @@ def _verify_release(release: Release, original: Log | None, k: int | None, progr
         original = prepare(original, release.log.steps)
     engine = HERE if original is None or original.engine is not release.log.engine else original.engine
     refuse_judging_on(engine, release.promises)
-    case = Case(
-        rows=release.log.frame,
-        shape=release.log.shape,
-        original=original,
-        evidence={} if release.record is None else release.record.evidence,
-        run={} if release.record is None else release.record.run,
-        promised=release.promises,
-        engine=engine,
-        warnings=release.warnings,
-    )
-    promises = release.promises if k is None else with_k(release.promises, k)
-    verdict = judge(case, promises, partial(progress, "verify"), len(release.checks) if k is None else None)
-    return verdict.about(release.log.settings, original)
+    case = _case(release.log.frame, release.log.shape, original, release.record, engine)
+    case = replace(case, promised=release.promises, warnings=release.warnings)
+    return _judged(case, k, len(release.checks), progress).about(release.log.settings, original)
 
 
 @showing(Target)

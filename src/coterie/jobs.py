@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -280,11 +280,9 @@ def anonymize_each(log: Log, methods: Sequence[Method], *, record: bool = True, 
     these releases learns no more than from one, unless the job is to make `independent` groups.
     """
     _refuse_groups(methods, job)
-    methods = list(methods)
     how: dict[str, Any] = {"seed": job.seed, "progress": job.progress}
-    while methods:
-        alike = _alike(methods)
-        methods, below = methods[len(alike) :], job.groups_of
+    for alike in _alike(methods):
+        below = job.groups_of
         if len(alike) == 1:  # then nobody else needs what is learnt, and one seed serves the whole run
             yield api.anonymize_prepared(log, alike[0], blocks=job.blocks, record=record, groups_of=below, **how)
             continue
@@ -313,20 +311,12 @@ def _refuse_groups(methods: Sequence[Method], job: Job) -> None:
 
 def stages_of(methods: Sequence[Method]) -> int:
     """How many stages `anonymize_files` tells of: reading, learning for those that are alike, four for each method."""
-    learnt, left = 0, list(methods)
-    while left:
-        learnt, left = learnt + 1, left[len(_alike(left)) :]
-    return 1 + learnt + 4 * len(methods)
+    return 1 + len(_alike(methods)) + 4 * len(methods)
 
 
-def _alike(methods: Sequence[Method]) -> list[Method]:
-    """The methods at the beginning that differ in late parameters alone."""
-    alike = []
-    for method in methods:
-        if early_params(method) != early_params(methods[0]):
-            break
-        alike.append(method)
-    return alike
+def _alike(methods: Sequence[Method]) -> list[list[Method]]:
+    """Neighbours that differ in late parameters alone stand together."""
+    return [list(alike) for _, alike in groupby(methods, key=early_params)]
 
 
 # --- released files --------------------------------------------------------------------------------

@@ -28,10 +28,27 @@ def _going_on(folder: Path) -> Iterator[None]:
         raise
 
 
+def _list_studies(ctx: click.Context, param: click.Parameter, value: bool) -> None:  # noqa: ARG001 (click's signature)
+    if not value or ctx.resilient_parsing:
+        return
+    from coterie.study.file import shipped
+
+    for name, path in shipped().items():
+        click.echo(f"{name:24} {path.read_text(encoding='utf-8').partition(chr(10))[0].lstrip('# ')}")
+    ctx.exit()
+
+
 @click.command(cls=opt.Command)
 @click.argument("file", type=opt.PATH, required=False)
 @click.option("--init", is_flag=True, help="Write a small study to FILE (study.toml), to run and to change.")
-@click.option("--list", "listed", is_flag=True, help="List the studies that come along; run one by its name.")
+@click.option(
+    "--list",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_list_studies,
+    help="List the studies that come along; run one by its name.",
+)
 @click.option("-o", "--output", type=opt.PATH, metavar="DIR", help="Folder for all that is written.")
 @click.option(
     "--input",
@@ -45,7 +62,6 @@ def _going_on(folder: Path) -> Iterator[None]:
 def study(
     file: Path | None,
     init: bool,
-    listed: bool,
     output: Path | None,
     source: tuple[str, ...],
     as_json: bool,
@@ -59,12 +75,8 @@ def study(
     the results of single cells, so that nothing is computed twice.
     """
     from coterie.study import load_study, run_study
-    from coterie.study.file import located, shipped, write_first
+    from coterie.study.file import located, write_first
 
-    if listed:
-        for name, path in shipped().items():
-            click.echo(f"{name:24} {path.read_text(encoding='utf-8').partition(chr(10))[0].lstrip('# ')}")
-        return
     if init:
         to = file or Path("study.toml")
         write_first(to)

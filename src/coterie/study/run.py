@@ -114,6 +114,10 @@ class CellResult(Declared, frozen=True, kw_only=True):
     samples: tuple[SamplesRow, ...]
 
 
+_AS_THEY_ARE = ("method", "params", "checks", "warnings", "largest_k", "left_out")
+"""What is kept of a view without being turned into something else."""
+
+
 def run_study(study: Study, progress: Callable[[str, bool], None] | None = None) -> pl.DataFrame:
     """Compute the cells that are missing, then write the scores, the figures and the report; returns all scores.
 
@@ -208,14 +212,8 @@ def alike(cells: Sequence[Cell]) -> list[list[Cell]]:
 def _keep(files: Results, cell: Cell, view: ReleaseView) -> None:
     files.keep(
         cell,
-        label=view.label,
-        method=view.method,
-        params=dict(view.params),
+        **{name: getattr(view, name) for name in ("label", *_AS_THEY_ARE)},
         promises=tuple(to_dict(promise) for promise in view.promises),
-        checks=view.checks,
-        warnings=view.warnings,
-        largest_k=view.largest_k,
-        left_out=dict(view.left_out),
         labelled="label" in view.scores.columns,
         scores=tuple(ScoreRow(**row) for row in view.scores.iter_rows(named=True)),
         samples=tuple(
@@ -230,15 +228,10 @@ def _view(files: Results, cell: Cell) -> ReleaseView:
     result: CellResult = files.read(cell)
     scores = score_table([msgspec.structs.astuple(score) for score in result.scores], labelled=True)
     view = ReleaseView(
+        **{name: getattr(result, name) for name in _AS_THEY_ARE},
         label=cell.label,
-        method=result.method,
-        params=result.params,
         promises=tuple(from_dict(promise) for promise in result.promises),
-        checks=result.checks,
-        warnings=result.warnings,
-        largest_k=result.largest_k,
         scores=scores if result.labelled else scores.drop("label"),
-        left_out=result.left_out,
         samples={
             (row.name, row.key): tuple(nan if each is None else each for each in row.values) for row in result.samples
         },
