@@ -248,7 +248,7 @@ def plain(path: Path) -> bytes:
 
 
 @pytest.mark.parametrize("name", ["log.tsv", "log.tsv.gz", "log.tsv.zst"])
-def test_write_aol_round_trip(name: str, tmp_path: Path) -> None:
+def test_what_is_written_is_read_again(name: str, tmp_path: Path) -> None:
     told: list[float] = []
     rows = synth.write(tmp_path / name, 1_000, 7, progress=told.append)
     assert told == [min(1.0, rows / (1_000 * synth.LINES_MEAN))]
