@@ -81,10 +81,10 @@ def peak() -> float:
 
 
 def synth(given: argparse.Namespace) -> dict:
-    from coterie.synth import write_aol
+    from coterie import synth
 
     start = time.perf_counter()
-    rows = write_aol(given.log, given.users, 7)
+    rows = synth.write(given.log, given.users, 7)
     return {"rows": rows, "seconds": time.perf_counter() - start, "peak": peak()}
 
 

@@ -124,9 +124,9 @@ class Clock:
 
 
 def synth(given: argparse.Namespace) -> dict:
-    from coterie.synth import write_aol
+    from coterie import synth
 
-    return {"rows": write_aol(given.log, int(given.users), SEED)}
+    return {"rows": synth.write(given.log, int(given.users), SEED)}
 
 
 def warm(given: argparse.Namespace) -> dict:  # noqa: ARG001

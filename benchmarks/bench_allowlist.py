@@ -38,10 +38,10 @@ def main() -> None:
 
 def table(given: argparse.Namespace) -> None:
     if given.log is None:
-        from coterie.synth import write_aol
+        from coterie import synth
 
         given.log = given.work / "log.tsv"
-        write_aol(given.log, given.users, SEED)
+        synth.write(given.log, given.users, SEED)
     base = job("suppress_rare", given)
     print("| job | what | time | CPU time | of which verify | CPU ratio | peak memory |")
     print("|---|---|---:|---:|---:|---:|---:|")

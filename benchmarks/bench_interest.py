@@ -88,7 +88,7 @@ def job(name: str, users: int, folder: Path, given: argparse.Namespace) -> dict:
 def synth(given: argparse.Namespace) -> dict:
     from coterie import synth
 
-    return {"rows": synth.write_aol(given.log, int(given.users), SEED)}
+    return {"rows": synth.write(given.log, int(given.users), SEED)}
 
 
 def anonymize(given: argparse.Namespace) -> dict:

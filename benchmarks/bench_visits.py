@@ -185,10 +185,10 @@ def _with_times(row: tuple) -> tuple:
 
 
 def synth(given: argparse.Namespace) -> dict:
-    from coterie.synth import write_clf
+    from coterie import synth
 
     start = time.process_time()
-    rows = write_clf(given.log, given.users, SEED)
+    rows = synth.write(given.log, given.users, SEED, "visits")
     return {"rows": rows, "cpu": time.process_time() - start}
 
 

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import polars as pl
 
 from coterie.core import randomness, registry
+from coterie.core.digests import digest_of_rows
 from coterie.core.log import GROUPS_DIGEST, GROUPS_OF, Log, Record, Release, Step, groups_digest
 from coterie.core.params import early_params, public_params, showing
 from coterie.core.plan import Facts, Method, baseline_of, holds_rows, refuse_log, refuse_seed, shape_given, spends
 from coterie.core.plan import learn as learn_by
 from coterie.core.promise import Case, Promise, Verdict, promise_nothing, refuse_judging_on, with_k
-from coterie.core.row_digest import digest_of_rows
 from coterie.core.run import HERE, Engine, Run
 from coterie.core.scores import score_table
 from coterie.core.shapes import QUERIES, Shape
@@ -105,6 +106,10 @@ class Job:
     """Whether each of several k has groups of its own, as studies need that compare k."""
     store: Store | None = None
     """Scores that were measured before."""
+    sidecars: Sequence[str] = ()
+    """Those of released files that are tables of databases, one for each; others have theirs beside them."""
+    for_people: bool = False
+    """Whether keys of scores are in the words of the log; programs get the same for every log."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -407,12 +412,16 @@ def verify(
     released.refuse_other_shape(table[1], original)
     private = read_record(Path(record)) if isinstance(record, (str, Path)) else record
     case = _case_of(path, said, table, _prepared_as_said(path, said, original, private, steps), private)
-    checks = len(said.checks) if k is None else None  # when it was made, it passed as many
-    promises = said.promised if k is None else with_k(said.promised, k)
-    verdict = judge(case, promises, partial(progress, "verify"), checks)
+    verdict = _judged(case, k, len(said.checks), progress).about(said.reading, case.original)
     progress("verify: file")
     of_file = released.file_checks(path, table[0], case.shape, said, case.original, verdict.checks)
-    return replace(verdict.about(said.reading, case.original), checks=(*of_file, *verdict.checks))
+    return replace(verdict, checks=(*of_file, *verdict.checks))
+
+
+def _judged(case: Case, k: int | None, made: int, progress: Progress) -> Verdict:
+    """The verdict on what a release promised, or on that with another k; when it was made, it passed `made` checks."""
+    promises = case.promised if k is None else with_k(case.promised, k)
+    return judge(case, promises, partial(progress, "verify"), made if k is None else None)
 
 
 def _original_of(given: LogLike | str | Path | None, release: Release | Log | str | Path) -> Log | None:
@@ -455,16 +464,13 @@ def _case_of(path: Path, said: Sidecar, table: Rows, original: Log | None, priva
         refuse_judging_on(engine, said.promised)
         original = replace(original, frame=engine.again(original.frame))
         rows = engine.bring(rows, [path / part.name for part in said.parts] or [path], shape.released)
-    return Case(
-        rows=rows,
-        shape=shape,
-        original=original,
-        evidence={} if private is None else private.evidence,
-        run={} if private is None else private.run,
-        promised=said.promised,
-        engine=engine,
-        warnings=said.warnings,
-    )
+    return replace(_case(rows, shape, original, private, engine), promised=said.promised, warnings=said.warnings)
+
+
+def _case(rows: pl.LazyFrame, shape: Shape, original: Log | None, private: Record | None, engine: Engine) -> Case:
+    """What judges look at, with what they may see of a run record."""
+    case = Case(rows=rows, shape=shape, original=original, engine=engine)
+    return case if private is None else replace(case, evidence=private.evidence, run=private.run)
 
 
 def _reading_of(release: Release | Log | str | Path) -> Reading:
@@ -479,19 +485,9 @@ def _verify_release(release: Release, original: Log | None, k: int | None, progr
         original = prepare(original, release.log.steps)
     engine = HERE if original is None or original.engine is not release.log.engine else original.engine
     refuse_judging_on(engine, release.promises)
-    case = Case(
-        rows=release.log.frame,
-        shape=release.log.shape,
-        original=original,
-        evidence={} if release.record is None else release.record.evidence,
-        run={} if release.record is None else release.record.run,
-        promised=release.promises,
-        engine=engine,
-        warnings=release.warnings,
-    )
-    promises = release.promises if k is None else with_k(release.promises, k)
-    verdict = judge(case, promises, partial(progress, "verify"), len(release.checks) if k is None else None)
-    return verdict.about(release.log.settings, original)
+    case = _case(release.log.frame, release.log.shape, original, release.record, engine)
+    case = replace(case, promised=release.promises, warnings=release.warnings)
+    return _judged(case, k, len(release.checks), progress).about(release.log.settings, original)
 
 
 @showing(Target)
@@ -659,22 +655,6 @@ def verified_again(release: Release, original: Log) -> Release:
     return replace(release, checks=verify(release.path, original, record=release.record).checks)
 
 
-class _Done:
-    """How much of the measuring is done: releases and random groups, each as long as the others."""
-
-    def __init__(self, whole: int, progress: Progress) -> None:
-        self._whole, self._progress, self._before = whole, progress, 0
-
-    def part(self, share: float) -> None:
-        """A share of the one that is being measured."""
-        self._progress("measure", (self._before + share) / self._whole)
-
-    def next(self) -> None:
-        """One is finished."""
-        self._before += 1
-        self.part(0.0)
-
-
 def _prepared_like(original: Log, release: Release) -> Log:
     """The log after the steps that the release had; those that it had already are not made again."""
     done, steps = original.steps, release.log.steps
@@ -729,19 +709,28 @@ def _views(
     prepared = dict[tuple[str, ...], Log]()
     baselines = [(release, _baseline(release)) for release in releases]
     random = sum(release.record is not None and baseline is not None for release, baseline in baselines)
-    done = _Done(len(releases) + random, progress)
+    parts = count()  # releases and random groups, each of which is taken to last as long as the others
+
+    def measured(*given_to_view: Any) -> ReleaseView:
+        before = next(parts)
+
+        def tell(share: float) -> None:
+            progress("measure", (before + share) / (len(releases) + random))
+
+        view = release_view(*given_to_view, tell=tell, **given)
+        tell(1.0)
+        return view
+
     for release, baseline in baselines:
         if release.log.steps not in prepared:  # once for all that share it, so that measures share what they work out
             prepared[release.log.steps] = _prepared_like(original, release)
         log = prepared[release.log.steps]
-        view = release_view(log, release, tell=done.part, **given)
-        done.next()
+        view = measured(log, release)
         if baseline is not None and release.record is None:
             view = replace(view, warnings=(*view.warnings, _NO_BASELINE))
         elif baseline is not None and release.record is not None:
             at_random = anonymize_prepared(log, baseline, seed=release.record.run["seed"])  # never written
-            view = with_baseline(view, release_view(log, at_random, RANDOM, tell=done.part, **given))
-            done.next()
+            view = with_baseline(view, measured(log, at_random, RANDOM))
         yield view
 
 

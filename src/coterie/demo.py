@@ -9,7 +9,7 @@ from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
-from coterie import api, jobs
+from coterie import api, jobs, synth
 from coterie.core import registry
 from coterie.core.log import Release, Step
 from coterie.core.plan import Method
@@ -17,7 +17,6 @@ from coterie.errors import ParameterError
 from coterie.methods.affinity import Affinity
 from coterie.methods.interest_microaggregate import InterestMicroaggregate
 from coterie.methods.suppress_rare import SuppressRare
-from coterie.synth import write_aol
 from coterie.writing.targets import placed, refuse_closed
 
 KS = (3, 5, 10)
@@ -48,7 +47,7 @@ def run_demo(folder: Path, users: int, progress: Callable[..., None]) -> list[st
     log_path = folder / "log.tsv"
     progress("synthetic log")
     with placed(log_path, force=False) as part:
-        write_aol(part, users, SEED)
+        synth.write(part, users, SEED)
     as_read = api.read(log_path)
     as_read = replace(as_read, history=(Step(name="synth"), *as_read.history))
     log = api.prepare(as_read)

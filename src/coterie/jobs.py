@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -21,12 +21,11 @@ from coterie.api import Job as Job
 from coterie.api import Page as Page
 from coterie.api import silent
 from coterie.core import registry
-from coterie.core.files import expand, files_in, home_of, label_of, place_of
+from coterie.core.files import expand, files_in, home_of, label_of, place_of, stop_if_asked
 from coterie.core.log import GROUPS_DIGEST, Log, Release
 from coterie.core.params import early_params, files_of
 from coterie.core.plan import Method, can_regroup, refuse_engine, shape_given, spends
 from coterie.core.promise import Verdict
-from coterie.core.scratch import stop_if_asked
 from coterie.core.threads import Counted, Progress
 from coterie.core.wording import scores_in_words_of
 from coterie.engines.clusters import session_for
@@ -54,8 +53,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 PLAIN = Job()
 """Nobody hears of it, and it is done here and anew."""
-Note = Callable[[str], None]
-"""Hears what people should know about the input or the result; never a value of the log."""
 
 
 # --- reading ---------------------------------------------------------------------------------------
@@ -66,27 +63,24 @@ def read_logs(
     reading: Reading | None = None,
     *,
     steps: Sequence[StepLike] | None = None,
-    progress: Progress | None = None,
-    note: Note = silent,
+    job: Job = PLAIN,
 ) -> Log:
-    """One log from files, globs or standard input, prepared by `steps`; `note` hears what was left out."""
-    as_read = api.read(list(paths), reading, progress=progress)
-    log = as_read if steps is None else api.prepare(as_read, steps)
+    """One log from files, globs or standard input, prepared by `steps`; the job's `note` hears what was left out."""
+    log = api.read(list(paths), reading, progress=job.progress)
+    log = log if steps is None else api.prepare(log, steps)
     for text in log.notes:
-        note(text)
+        job.note(text)
     return log
 
 
-def read_original(
-    paths: Sequence[str], out: str | Path, given: Reading, *, own: bool = False, progress: Progress, note: Note
-) -> Log:
+def read_original(paths: Sequence[str], out: str | Path, given: Reading, job: Job, *, own: bool = False) -> Log:
     """The original of a released file, read as its sidecar says but for what is given; where it fails, this is said.
 
     `own`: the original has options of its own, `--original-columns` and `--original-format`.
     """
     reading = reading_like(out, given)
     try:
-        return read_logs(paths, reading, progress=progress, note=note)
+        return read_logs(paths, reading, job=job)
     except InputError as error:
         text = re.sub(r"--(columns|format)\b", r"--original-\1", str(error)) if own else str(error)
         side = sidecar_path(Path(out))
@@ -112,10 +106,9 @@ def inspect_logs(
     reading: Reading | None = None,
     *,
     steps: Sequence[StepLike] | None = None,
-    for_people: bool = False,
     job: Job = PLAIN,
 ) -> pl.DataFrame:
-    """What is in a log, and how exposed it is before any protection: name, key, value, unit; or keys `for_people`.
+    """What is in a log, and how exposed it is before any protection: name, key, value, unit.
 
     The rates of attacks that are quick are those that a report on the same log has under Before.
     """
@@ -139,7 +132,7 @@ def inspect_logs(
         if people is not None:
             job.note(f"Attacks were tried on {people:,} {log.shape.subject_nouns} drawn at random, among themselves.")
         scores = scores.vstack(attacks.rates_before(attacks.attacked(some, seed, attacks.names(attacks.QUICK))[0]))
-    return scores_in_words_of(log.shape, scores) if for_people else scores
+    return scores_in_words_of(log.shape, scores) if job.for_people else scores
 
 
 # --- anonymizing -----------------------------------------------------------------------------------
@@ -188,7 +181,7 @@ def anonymize_files(
     job.progress("read")
     with nullcontext() if book is None else book.told(job.note), session_for(job.engine) as session:
         there = replace(reading or Reading(), session=session, parts=job.parts)
-        log = read_logs(paths, there, steps=steps, progress=job.progress, note=job.note)
+        log = read_logs(paths, there, steps=steps, job=job)
         return write_each(log, methods, to, history=book, budget=account.budget, job=job)
 
 
@@ -287,11 +280,9 @@ def anonymize_each(log: Log, methods: Sequence[Method], *, record: bool = True, 
     these releases learns no more than from one, unless the job is to make `independent` groups.
     """
     _refuse_groups(methods, job)
-    methods = list(methods)
     how: dict[str, Any] = {"seed": job.seed, "progress": job.progress}
-    while methods:
-        alike = _alike(methods)
-        methods, below = methods[len(alike) :], job.groups_of
+    for alike in _alike(methods):
+        below = job.groups_of
         if len(alike) == 1:  # then nobody else needs what is learnt, and one seed serves the whole run
             yield api.anonymize_prepared(log, alike[0], blocks=job.blocks, record=record, groups_of=below, **how)
             continue
@@ -320,20 +311,12 @@ def _refuse_groups(methods: Sequence[Method], job: Job) -> None:
 
 def stages_of(methods: Sequence[Method]) -> int:
     """How many stages `anonymize_files` tells of: reading, learning for those that are alike, four for each method."""
-    learnt, left = 0, list(methods)
-    while left:
-        learnt, left = learnt + 1, left[len(_alike(left)) :]
-    return 1 + learnt + 4 * len(methods)
+    return 1 + len(_alike(methods)) + 4 * len(methods)
 
 
-def _alike(methods: Sequence[Method]) -> list[Method]:
-    """The methods at the beginning that differ in late parameters alone."""
-    alike = []
-    for method in methods:
-        if early_params(method) != early_params(methods[0]):
-            break
-        alike.append(method)
-    return alike
+def _alike(methods: Sequence[Method]) -> list[list[Method]]:
+    """Neighbours that differ in late parameters alone stand together."""
+    return [list(alike) for _, alike in groupby(methods, key=early_params)]
 
 
 # --- released files --------------------------------------------------------------------------------
@@ -345,7 +328,6 @@ def verify_file(
     *,
     reading: Reading | None = None,
     original_reading: Reading | None = None,
-    sidecar: str | None = None,
     job: Job = PLAIN,
     **asked: Any,
 ) -> Verdict:
@@ -360,7 +342,7 @@ def verify_file(
             "A cluster compares a release with its original: give --original LOG, or leave out --engine."
         )
     job.progress("read")
-    near = bring_release(out, sidecar)
+    near = bring_release(out, next(iter(job.sidecars), None))
     out = str(near.path)
     foreign = not sidecar_path(near.path).exists()
     if job.engine is not None and foreign:
@@ -370,14 +352,14 @@ def verify_file(
         shared = replace(shared, format=None, columns={})
     with session_for(job.engine) as session:
         own = replace((original_reading or Reading()).over(shared), session=session)
-        log = read_original(original, out, own, own=True, progress=job.progress, note=job.note) if original else None
+        log = read_original(original, out, own, job, own=True) if original else None
         alone = replace(reading, query_param=None, sql=None)
         if foreign and log is not None:  # what the format of the file makes no use of was said of the original
             format = alone.format or format_of(Path(out), Reading(columns=alone.columns))
             takes = ("format", "allow_bad", *takes_of(format))
             alone = Reading(**{name: value for name, value in alone.said.items() if name in takes})
         alone = replace(alone, as_published=True)
-        rows = read_logs([out], alone, progress=job.progress, note=job.note) if foreign else out
+        rows = read_logs([out], alone, job=job) if foreign else out
         job.progress("verify")
         return api.verify(rows, log, progress=job.progress, **asked)
 
@@ -388,24 +370,22 @@ def measure_file(
     *,
     reading: Reading | None = None,
     record: Path | None = None,
-    sidecar: str | None = None,
-    for_people: bool = False,
     job: Job = PLAIN,
     **given: Any,
 ) -> pl.DataFrame:
     """Scores of a released file; `job.note` hears which measures were left out, and why.
 
     `given` is what `api.measure` takes: `names`, `show_values`, and what some measures need besides. Logs in it
-    (`later`) are paths here. Keys are in the words of the log where they are `for_people`.
+    (`later`) are paths here.
     """
     names = list(given.pop("names", ()))
     _refuse_unknown(names)
     job.progress("read")
-    near = bring_release(out, sidecar)
+    near = bring_release(out, next(iter(job.sidecars), None))
     release = api.load_release(near.path, record)
     no_meaning: list[str] = []
-    log = read_original(original, near.path, reading or Reading(), progress=job.progress, note=job.note)
-    loaded = _loaded(given, reading, job.note)
+    log = read_original(original, near.path, reading or Reading(), job)
+    loaded = _loaded(given, reading, job)
     job.progress("measure")
     scores = api.measure(
         release,
@@ -422,7 +402,7 @@ def measure_file(
         job.note(f"Left out, because they need --record DIR: {', '.join(left_out)}.")
     for text in (*(f"Left out: {reason}" for reason in no_meaning), *headlines(scores, findings_of(log.shape))):
         job.note(text)
-    return scores_in_words_of(log.shape, scores) if for_people else scores
+    return scores_in_words_of(log.shape, scores) if job.for_people else scores
 
 
 def _refuse_unknown(names: Sequence[str]) -> None:
@@ -431,10 +411,10 @@ def _refuse_unknown(names: Sequence[str]) -> None:
         registry.module("measures", name)
 
 
-def _loaded(given: Mapping[str, Any], reading: Reading | None, note: Note) -> dict[str, Any]:
+def _loaded(given: Mapping[str, Any], reading: Reading | None, job: Job) -> dict[str, Any]:
     """What measures need, with logs and releases in place of their paths."""
     readers: dict[str, Callable[[Any], Any]] = {
-        "log": lambda paths: read_logs(paths, reading, note=note),
+        "log": lambda paths: read_logs(paths, reading, job=replace(job, progress=silent)),
         "release": api.load_release,
     }
     kinds = {name: INPUTS[name].kind if name in INPUTS else "" for name in given}
@@ -448,20 +428,19 @@ def report_files(
     *,
     reading: Reading | None = None,
     records: Sequence[Path] = (),
-    sidecars: Sequence[str] = (),
     job: Job = PLAIN,
     **given: Any,
 ) -> list[str]:
     """Write a report about released files, each verified again; returns those whose promise is broken.
 
-    `records` are run records of some of the files, or of all, in any order. `sidecars` are those of tables of
-    databases, one for each of them. `given` is what `api.report` takes: `show_values`, what some measures need, and
-    `names`, the measures to take in place of all; what the first page cannot do without is always counted.
+    `records` are run records of some of the files, or of all, in any order. `given` is what `api.report` takes:
+    `show_values`, what some measures need, and `names`, the measures to take in place of all; what the first page
+    cannot do without is always counted.
     """
     names = given.pop("names", ())
     _refuse_unknown(names)
     report_kind(page.to)
-    nearby = _brought(outs, sidecars)
+    nearby = _brought(outs, job.sidecars)
     refuse_output(page.to, page.force, _files_of_report(original, nearby, records, given))
     loaded = _with_records(nearby, records)
     job.progress("read")
@@ -474,8 +453,8 @@ def report_files(
         )
     readings = [reading_like(near.path, reading) for near in nearby]
     api.refuse_read_differently([label_of(out) for out in outs], readings)
-    log = read_original(original, nearby[0].path, readings[0], progress=job.progress, note=job.note)
-    also = _loaded(given, reading, job.note)
+    log = read_original(original, nearby[0].path, readings[0], job)
+    also = _loaded(given, reading, job)
     releases = []
     for place, release in enumerate(loaded):
         job.progress("verify", Counted(place, len(loaded), "releases"))
@@ -578,7 +557,7 @@ def explain_files(
         explain.picture_kind(asked.picture)
         refuse_output(asked.picture, asked.force, inputs)
     job.progress("read")
-    log = read_logs(paths, reading, steps=steps, note=job.note)
+    log = read_logs(paths, reading, steps=steps, job=job)
     job.progress("explain")
     explanation = explain.explain_affinity(log, method, queries)
     if asked.picture is not None:
@@ -630,6 +609,6 @@ def taxonomy_coverage(
 
     tree = taxonomies.load(taxonomy)
     job.progress("read")
-    log = read_logs(paths, reading, steps=steps, note=job.note)
+    log = read_logs(paths, reading, steps=steps, job=job)
     job.progress("look up")
     return cover(log, tree, unit=unit, categories=categories)

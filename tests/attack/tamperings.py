@@ -26,9 +26,8 @@ import pyarrow.parquet as pq
 
 import coterie
 from coterie import api
+from coterie.core.digests import Part, digest_of_rows
 from coterie.core.log import Log
-from coterie.core.parts import Part
-from coterie.core.row_digest import digest_of_rows
 from coterie.core.shapes import LEVEL, QUERIES, RELEASED_SHAPES, Shape
 from coterie.errors import CoterieError
 from coterie.methods.affinity import Affinity
@@ -87,9 +86,9 @@ def _ending(release: str, releases: Sequence[str]) -> str:
 
 def make_releases(folder: Path) -> None:
     """The genuine releases that are tampered with, their records, and the log they come from."""
-    from coterie.synth import write_aol
+    from coterie import synth
 
-    write_aol(folder / "log.tsv", USERS, 7)
+    synth.write(folder / "log.tsv", USERS, 7)
     log = coterie.prepare(coterie.read(folder / "log.tsv"))
     made = {
         "linked.tsv": SuppressRare(k=3, users="pseudonym"),

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 import coterie
 from coterie import api
-from coterie.core.parts import Part, list_digest
+from coterie.core.digests import Part, list_digest
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.writing.canonical import _sink
 from coterie.writing.files import sha256

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
-from coterie.synth import write_aol, write_clf
+from coterie import synth
 from tests.browser.conftest import end, start
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -21,8 +21,8 @@ SCRIPT = "<script>alert(1)</script><img src=x onerror=alert(2)>"
 def logs(tmp_path_factory):
     """An AOL-like file, an access log and a broken one."""
     folder = tmp_path_factory.mktemp("logs")
-    write_aol(folder / "aol.tsv", 60, 7)
-    write_clf(folder / "access.log", 60, 7)
+    synth.write(folder / "aol.tsv", 60, 7)
+    synth.write(folder / "access.log", 60, 7, "visits")
     (folder / "broken.tsv").write_bytes(b"\x00\x01zebra canary\tsecret words\n\xff\xfe\n")
     rows = [f"{i % 12},{query}" for i in range(60) for query in ("blue teapot", SCRIPT, f"private {i}")]
     (folder / "own.csv").write_text("cookie,q\n" + "\n".join(rows) + "\n")
@@ -318,7 +318,7 @@ def test_nothing_is_left_when_it_is_closed_or_killed(tmp_path, logs):
     import tempfile
     from pathlib import Path
 
-    from coterie.core.scratch import Scratch
+    from coterie.core.files import Scratch
 
     def left(pid):
         return list(Path(tempfile.gettempdir()).glob(f"coterie-{pid}-*"))

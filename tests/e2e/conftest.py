@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import pytest
 
+from coterie import synth
 from coterie.cli.main import run as run_command
-from coterie.synth import write_aol
 
 
 @dataclass
@@ -33,5 +33,5 @@ def coterie(monkeypatch, capsys):
 def log(tmp_path_factory):
     """A synthetic log of 300 people."""
     path = tmp_path_factory.mktemp("log") / "log.tsv"
-    write_aol(path, 300, 7)
+    synth.write(path, 300, 7)
     return path

@@ -15,11 +15,10 @@ import click
 import polars as pl
 import pytest
 
-from coterie import api, jobs
+from coterie import api, jobs, synth
 from coterie import cli as cli_folder
 from coterie.core import registry
 from coterie.methods.microaggregate import Microaggregate
-from coterie.synth import write_aol
 
 
 def test_from_a_log_to_a_report(coterie, log, tmp_path):
@@ -642,7 +641,7 @@ def test_bad_requests_for_a_report(coterie, log, tmp_path):
 
 def test_a_report_shows_random_groups_beside_a_grouping(coterie, tmp_path):
     log, safe, record, page = (tmp_path / name for name in ("log.tsv", "safe.tsv", "record", "r.json"))
-    write_aol(log, 30, 7)
+    synth.write(log, 30, 7)
     coterie("anonymize", "microaggregate", log, "-o", safe, "--k", "3", "--seed", "5", "--record", record, "-q")
     before = set(tmp_path.rglob("*"))
     given = ["--later", log, "--kappa", "2"]
@@ -793,7 +792,7 @@ def test_measures_without_a_record_refuse_another_log(coterie, log, tmp_path):
 
 def test_a_second_release_on_the_same_groups(coterie, tmp_path):
     log, out, record = tmp_path / "log.tsv", tmp_path / "out.{k}.tsv", tmp_path / "record.{k}"
-    write_aol(log, 40, 7)
+    synth.write(log, 40, 7)
     said = coterie(
         "anonymize", "interest_microaggregate", log, "-o", out, "--k", "5,3", "--record", record, "--seed", "1"
     )
@@ -820,7 +819,7 @@ def test_a_second_release_on_the_same_groups(coterie, tmp_path):
 
 def test_independent_groups_for_each_k(coterie, tmp_path):
     log = tmp_path / "log.tsv"
-    write_aol(log, 40, 7)
+    synth.write(log, 40, 7)
     options = ("--seed", "1", "--history", "none", "-q")
     coterie("anonymize", "microaggregate", log, "-o", tmp_path / "all.{k}.tsv", "--k", "3,5", "--independent", *options)
     coterie("anonymize", "microaggregate", log, "-o", tmp_path / "one.tsv", "--k", "5", *options)

@@ -5,10 +5,10 @@ import pytest
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
-    from coterie.synth import write_aol
+    from coterie import synth
 
     path = tmp_path_factory.mktemp("log") / "log.tsv"
-    write_aol(path, 40, 7)
+    synth.write(path, 40, 7)
     return path
 
 

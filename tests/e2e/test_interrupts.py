@@ -13,7 +13,7 @@ JOB = """
 import hashlib, signal, sys, time
 from pathlib import Path
 from coterie.cli.errors import answered
-from coterie.core.scratch import Scratch
+from coterie.core.files import Scratch
 signal.signal(signal.SIGINT, signal.default_int_handler)  # which a job in the background of a shell does not have
 scratch = Scratch(beside=Path(sys.argv[1]))
 (scratch.path / "rows").write_text("rows")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import coterie
-from coterie.core.parts import listed_parts, refuse_other_parts
+from coterie.core.digests import listed_parts, refuse_other_parts
 from tests.helpers.stopped_writes import KINDS, PARTS
 
 ROOT = Path(__file__).parents[2]

@@ -7,10 +7,10 @@ import pytest
 
 @pytest.fixture(scope="module")
 def small_log(tmp_path_factory):
-    from coterie.synth import write_aol
+    from coterie import synth
 
     path = tmp_path_factory.mktemp("log") / "log.tsv"
-    write_aol(path, 60, 7)
+    synth.write(path, 60, 7)
     return path
 
 

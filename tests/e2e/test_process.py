@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from coterie.synth import write_aol
+from coterie import synth
 
 ROOT = Path(__file__).parents[2]
 
@@ -29,7 +29,7 @@ def _environment(tmp_path):
 def long_log(tmp_path_factory):
     """A log that takes long enough to be interrupted."""
     path = tmp_path_factory.mktemp("long") / "log.tsv.gz"
-    write_aol(path, 20_000, 7)
+    synth.write(path, 20_000, 7)
     return path
 
 
@@ -79,7 +79,7 @@ def test_ctrl_c_while_the_program_is_loaded(start):
 @pytest.mark.parametrize("there", [0, 1, 2])
 def test_a_signal_while_a_temporary_folder_is_removed(tmp_path, there):
     """The job ends before its next release, and says which ones are there."""
-    write_aol(tmp_path / "log.tsv", 60, 7)
+    synth.write(tmp_path / "log.tsv", 60, 7)
     code = (
         "import os, shutil, signal, sys\n"
         "from pathlib import Path\n"
@@ -91,7 +91,7 @@ def test_a_signal_while_a_temporary_folder_is_removed(tmp_path, there):
         "        os.kill(os.getpid(), signal.SIGTERM)\n"
         "    remove(path, ignore_errors, **named)\n"
         "shutil.rmtree = rmtree\n"
-        "import coterie.core.scratch as scratch\n"
+        "import coterie.core.files as scratch\n"
         "owner = scratch.Scratch()\n"
         "import coterie.api as api\n"
         "read = api.read\n"
@@ -147,7 +147,7 @@ def small_disk(tmp_path):
 @pytest.mark.parametrize("name", ["safe.tsv", "safe.jsonl", "safe.csv.gz"])
 def test_a_full_disk_leaves_nothing(small_disk, tmp_path, name):
     log = tmp_path / "log.tsv"
-    write_aol(log, 3000, 7)
+    synth.write(log, 3000, 7)
     env, _ = _environment(tmp_path)
     command = [sys.executable, "-m", "coterie", "anonymize", "suppress_rare", log, "-o", small_disk / name, "--k", "2"]
     done = subprocess.run(command, env=env, capture_output=True, text=True)
@@ -159,7 +159,7 @@ def test_a_full_disk_leaves_nothing(small_disk, tmp_path, name):
 @pytest.mark.slow
 def test_a_full_disk_for_scratch_files(small_disk, tmp_path):
     log = tmp_path / "log.tsv.gz"
-    write_aol(log, 3000, 7)
+    synth.write(log, 3000, 7)
     command = [sys.executable, "-m", "coterie", "anonymize", "suppress_rare", log, "-o", tmp_path / "safe.tsv"]
     env = {**os.environ, "TMPDIR": str(small_disk)}
     done = subprocess.run(command, env=env, capture_output=True, text=True)
@@ -173,7 +173,7 @@ def test_a_full_disk_for_scratch_files(small_disk, tmp_path):
 @pytest.mark.parametrize("words", ["synth -o big.tsv --users 2000", "demo -o made", "anonymize unprotected log.tsv "
                                    "--promise none -o safe.tsv --history none"])  # fmt: skip
 def test_a_limit_on_files_is_named_and_leaves_nothing(tmp_path, words):
-    write_aol(tmp_path / "log.tsv", 300, 7)
+    synth.write(tmp_path / "log.tsv", 300, 7)
     env, _ = _environment(tmp_path)
     before = {path.name for path in tmp_path.iterdir()} | {"made"}
     limited = f"ulimit -f 20; exec {sys.executable} -m coterie {words}"
@@ -187,7 +187,7 @@ def test_a_limit_on_files_is_named_and_leaves_nothing(tmp_path, words):
 @pytest.fixture(scope="module")
 def released(tmp_path_factory):
     folder = tmp_path_factory.mktemp("released")
-    write_aol(folder / "log.tsv", 300, 7)
+    synth.write(folder / "log.tsv", 300, 7)
     command = [sys.executable, "-m", "coterie", "anonymize", "suppress_rare", "log.tsv", "-o", "safe.tsv", "-q"]
     subprocess.run(command, cwd=folder, check=True)
     return folder

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from coterie import synth
 from coterie.core import registry
 from coterie.errors import InternalError
 from coterie.kernels import _cache, cosine_join, gate_table, simattack
-from coterie.synth import write_aol
 from coterie.testing import compiling
 
 NOBODY = 65534
@@ -54,7 +54,7 @@ def as_nobody(scratch):
 
 
 def test_a_user_who_may_write_to_the_temporary_folder_only(as_nobody, scratch):
-    write_aol(scratch / "log.tsv", 40, 7)
+    synth.write(scratch / "log.tsv", 40, 7)
     done = as_nobody("inspect", scratch / "log.tsv")
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("Compiling, on first use only") == 1

@@ -45,7 +45,7 @@ class ThreadHand:
 
 def misbehaving(connection, folder):
     """A worker that sleeps, ends, says nonsense or leaves a file, as it is told."""
-    from coterie.core.scratch import Scratch
+    from coterie.core.files import Scratch
 
     while True:
         task, arguments = connection.recv()

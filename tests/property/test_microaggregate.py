@@ -195,7 +195,7 @@ def test_shares_of_the_work_are_told():
 
 def test_engine_blocks_of_a_file(tmp_path):
     path = tmp_path / "log.tsv"
-    synth.write_aol(path, 40, 3)
+    synth.write(path, 40, 3)
     log = coterie.prepare(coterie.read(path))
     whole, cut = (
         api.anonymize_prepared(log, Microaggregate(k=3), seed=1, blocks=blocks).to_polars() for blocks in (1, 3)

@@ -14,7 +14,6 @@ from coterie.errors import BrokenPromiseError, InputError, ParameterError
 from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.reports import report_kind
-from coterie.synth import write_aol
 from coterie.testing import queries_log, visits_log
 
 
@@ -212,7 +211,7 @@ def test_users_without_a_group_stay_out(tmp_path):
 
 def test_groups_that_lost_a_user_are_not_used_again(tmp_path):
     """Other prepare steps may leave nothing of a user: two releases together would then tell what is that user's."""
-    write_aol(tmp_path / "log.tsv", 20, 1)
+    synth.write(tmp_path / "log.tsv", 20, 1)
     log = coterie.prepare(coterie.read(tmp_path / "log.tsv"))
     record = coterie.anonymize(log, Microaggregate(k=4), seed=1).record
     gone = record.subjects.collect()["original"][0]

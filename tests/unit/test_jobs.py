@@ -12,14 +12,13 @@ import polars as pl
 import pytest
 
 import coterie
-from coterie import api, jobs
+from coterie import api, jobs, synth
 from coterie.core.threads import Stages
 from coterie.engines import local
 from coterie.errors import BrokenPromiseError, InputError, MissingError, ParameterError
 from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.reading.reading import Reading
-from coterie.synth import write_aol
 from coterie.testing import queries_log
 from coterie.writing import files
 from coterie.writing.target import Target
@@ -31,7 +30,7 @@ STEPS = ("normalize", "drop_empty")
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     path = tmp_path_factory.mktemp("made") / "log.tsv"
-    write_aol(path, 60, 7)
+    synth.write(path, 60, 7)
     return path.read_bytes()
 
 
@@ -76,7 +75,7 @@ def test_blocks_are_chosen_by_size_unless_given(log, monkeypatch, given, expecte
 
 
 def test_compressed_files_count_as_what_is_in_them(tmp_path, made, monkeypatch):
-    write_aol(tmp_path / "log.tsv.gz", 60, 7)
+    synth.write(tmp_path / "log.tsv.gz", 60, 7)
     monkeypatch.setattr(local, "_HELD_BYTES", (tmp_path / "log.tsv.gz").stat().st_size)
     assert local.blocks_for(coterie.read(tmp_path / "log.tsv.gz"), holds_rows=True) == 6
 
@@ -293,7 +292,7 @@ def test_a_log_is_never_replaced(log, tmp_path, named, source):
 
 def test_a_log_is_never_replaced_after_the_folder_was_changed(tmp_path, made, monkeypatch):
     """A compressed log is spooled, so that nothing else would notice."""
-    write_aol(tmp_path / "log.tsv.gz", 60, 7)
+    synth.write(tmp_path / "log.tsv.gz", 60, 7)
     before = (tmp_path / "log.tsv.gz").read_bytes()
     monkeypatch.chdir(tmp_path)
     release = coterie.anonymize(coterie.prepare(coterie.read("log.tsv.gz")), SuppressRare(k=3))

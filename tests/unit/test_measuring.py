@@ -5,20 +5,19 @@ import json
 import pytest
 
 import coterie
-from coterie import jobs
+from coterie import jobs, synth
 from coterie.errors import InputError, UnknownNameError
 from coterie.measures.comparison import Store
 from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.reports.about import About
-from coterie.synth import write_aol
 from tests.helpers.tasks import how
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("measuring")
-    write_aol(folder / "log.tsv", 12, 7)
+    synth.write(folder / "log.tsv", 12, 7)
     log = coterie.prepare(coterie.read(folder / "log.tsv"))
     coterie.write(coterie.anonymize(log, Microaggregate(k=3), seed=7), folder / "out.tsv", record=folder / "record")
     return folder

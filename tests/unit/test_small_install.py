@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from coterie.synth import write_aol
+from coterie import synth
 
 _WITHOUT = """
 import sys
@@ -29,7 +29,7 @@ def _run(*arguments):
 @pytest.fixture(scope="module")
 def log(tmp_path_factory):
     path = tmp_path_factory.mktemp("log") / "log.tsv.zst"
-    write_aol(path, 40, 7)
+    synth.write(path, 40, 7)
     return path
 
 

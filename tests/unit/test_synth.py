@@ -150,7 +150,7 @@ def test_no_users_are_refused(users: int, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="at least 1"):
         synth.batches(users, 7)
     with pytest.raises(ValueError, match="at least 1"):
-        synth.write_aol(tmp_path / "log.tsv", users, 7)
+        synth.write(tmp_path / "log.tsv", users, 7)
     assert not list(tmp_path.iterdir())
 
 
@@ -248,15 +248,15 @@ def plain(path: Path) -> bytes:
 
 
 @pytest.mark.parametrize("name", ["log.tsv", "log.tsv.gz", "log.tsv.zst"])
-def test_write_aol_round_trip(name: str, tmp_path: Path) -> None:
-    told: list[int] = []
-    rows = synth.write_aol(tmp_path / name, 1_000, 7, told.append)
-    assert told == [rows]
+def test_what_is_written_is_read_again(name: str, tmp_path: Path) -> None:
+    told: list[float] = []
+    rows = synth.write(tmp_path / name, 1_000, 7, progress=told.append)
+    assert told == [min(1.0, rows / (1_000 * synth.LINES_MEAN))]
     assert_frame_equal(read_aol(plain(tmp_path / name)), log(1_000))
 
 
 def test_lines_have_five_fields(tmp_path: Path) -> None:
-    synth.write_aol(tmp_path / "log.tsv", 100, 7)
+    synth.write(tmp_path / "log.tsv", 100, 7)
     lines = (tmp_path / "log.tsv").read_text(encoding="utf-8").splitlines()
     assert {line.count("\t") for line in lines} == {4}
     assert any(line.endswith("\t\t") for line in lines)
@@ -266,5 +266,5 @@ def test_lines_have_five_fields(tmp_path: Path) -> None:
 def test_equal_logs_are_equal_bytes(name: str, tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     for path in (tmp_path / name, tmp_path / "a" / name):
-        synth.write_aol(path, 100, 7)
+        synth.write(path, 100, 7)
     assert (tmp_path / name).read_bytes() == (tmp_path / "a" / name).read_bytes()

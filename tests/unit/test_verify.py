@@ -239,7 +239,7 @@ def test_a_forged_digest_does_not_help(release, tmp_path):
     path = tmp_path / "safe.tsv"
     coterie.write(release, path)
     sidecar = _tamper(path, lambda lines: [*lines, "2020-02-03 00:00:00\tday\tzzz rare\t\t\n"])
-    from coterie.core.row_digest import digest_of_rows
+    from coterie.core.digests import digest_of_rows
     from coterie.reading.logs import read_release
     from coterie.writing.files import sha256
 

@@ -105,7 +105,7 @@ def test_scores_have_keys_for_programs_and_for_people(paths):
     scores = jobs.measure_file(str(out), [str(log)], names=["release_share"])
     assert {"queries", "queries.count"} <= set(scores["key"])
     assert "pages" in scores["unit"].to_list()
-    shown = jobs.measure_file(str(out), [str(log)], names=["release_share"], for_people=True)
+    shown = jobs.measure_file(str(out), [str(log)], names=["release_share"], **how(for_people=True))
     assert {"pages", "pages.count"} <= set(shown["key"])
 
 

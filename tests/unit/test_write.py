@@ -15,10 +15,10 @@ import polars as pl
 import pytest
 
 import coterie
+from coterie import synth
 from coterie.errors import BrokenPromiseError, InputError, MissingError, ParameterError
 from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.suppress_rare import SuppressRare
-from coterie.synth import write_aol
 from coterie.testing import queries_log, visits_log
 from coterie.writing.target import Target, kind_of
 
@@ -63,7 +63,7 @@ def test_the_same_bytes_for_many_rows_and_any_threads(tmp_path):
     )
     kinds = ("parquet", "tsv.gz", "jsonl.zst")
     log = tmp_path / "log.tsv"
-    write_aol(log, 8000, 7)
+    synth.write(log, 8000, 7)
     runs = (("1", "1"), ("2", "1"), ("2", "3"))
     for threads, blocks in runs:
         files = [tmp_path / f"{threads}{blocks}.{kind}" for kind in kinds]

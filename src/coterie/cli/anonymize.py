@@ -77,7 +77,7 @@ def _of_regime(name: str) -> click.Command:
     from coterie import regimes
 
     regime = regimes.load(name)
-    settings = {**regime.settings, "prepare": ",".join(regime.prepare)}
+    settings = {**regime.settings, "steps": ",".join(regime.prepare)}
     params = _options(regime.method)
     for param in params:
         if param.name in settings:
@@ -122,7 +122,6 @@ def _anonymize(
     from coterie import jobs
     from coterie.api import default_steps
     from coterie.core.plan import YARDSTICK
-    from coterie.steps import parse_steps
     from coterie.writing.history import Allowance
     from coterie.writing.target import STDOUT, Target, refuse_promise
 
@@ -144,8 +143,8 @@ def _anonymize(
     ).for_each(ks)
     methods = jobs.methods_for(name, params, ks)
     refuse_promise(name, methods[0].status == YARDSTICK, options["promise"])  # before any work
-    steps = parse_steps(options["prepare"])
-    if click.get_current_context().get_parameter_source("prepare") is ParameterSource.DEFAULT:
+    steps = options["steps"]
+    if click.get_current_context().get_parameter_source("steps") is ParameterSource.DEFAULT:
         steps = default_steps(methods, steps)
     account = jobs.Account(
         history=options["history"],

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import click
 
@@ -64,6 +64,8 @@ def say(text: str, quiet: bool = False, style: str | None = None) -> None:
 
 
 Note = Callable[[str], None]
+Number: TypeAlias = tuple[str, float | None, str]
+"""Key, value and unit."""
 
 
 def _unseen(_name: str, _told: Told | None = None) -> None: ...
@@ -80,7 +82,7 @@ def progress(quiet: bool, *, stages: int = 0, ends_itself: bool = False, **how: 
     """
     from coterie.api import Job
     from coterie.cli.errors import answered
-    from coterie.core.scratch import stop_if_asked
+    from coterie.core.files import stop_if_asked
 
     with nullcontext() if ends_itself else answered(quiet), _shown(quiet) as (step, note):
         seen = Stages(stages, step) if stages else step
@@ -134,47 +136,52 @@ EXIT_CODES = (
 def print_scores(scores: pl.DataFrame, as_json: bool) -> None:
     """A table of scores, or one JSON array."""
     if as_json:
-        import orjson
-
-        click.echo(orjson.dumps(scores.to_dicts(), option=orjson.OPT_INDENT_2).decode())
+        _print_json(scores.to_dicts())
         return
-    from rich.table import Table
-    from rich.text import Text
-
     numbers = ["-" if each is None else f"{each:,.2f}".rstrip("0").rstrip(".") for each in scores["value"]]
-    columns: dict[str, list[str]] = {
-        "measure": scores["name"].to_list(),
-        "key": scores["key"].to_list(),
-        "value": numbers,
-        "unit": scores["unit"].to_list(),
-    }
-    table = Table(box=None, pad_edge=False)
-    for name, cells in columns.items():  # these are never cut, however narrow the terminal or where it is none
-        least = max(map(len, [name, *cells]))
-        table.add_column(name, justify="right" if name == "value" else "left", min_width=least)
-    labels: list[list[Text]] = [[]] * scores.height
-    if "label" in scores.columns:
-        table.add_column("of")
-        labels = [[Text("".join(c for c in text if c.isprintable()))] for text in scores["label"].fill_null("")]
-    for *cells, label in zip(*columns.values(), labels, strict=True):
-        table.add_row(*cells, *label)
-    console(stderr=False).print(table)
+    columns = {"measure": scores["name"].to_list(), "key": scores["key"].to_list(), "value": numbers,
+               "unit": scores["unit"].to_list()}  # fmt: skip
+    least = {name: max(map(len, [name, *cells])) for name, cells in columns.items()}
+    labels = {"of": scores["label"].fill_null("").to_list()} if "label" in scores.columns else {}
+    _print_columns({**columns, **labels}, {"value"}, least)
+
+
+def print_numbers(name: str, numbers: Iterable[Number], as_json: bool) -> None:
+    """Numbers that no measure gives, in a table or as one JSON array."""
+    from coterie.core.scores import score_table
+
+    rows = ((name, key, None if value is None else float(value), unit) for key, value, unit in numbers)
+    print_scores(score_table(rows), as_json)
 
 
 def print_table(table: pl.DataFrame) -> None:
     """A table as it is; numbers to the right, nothing where there is none. Only headings and the last column wrap."""
+    columns = {
+        column.name: ["-" if v is None else f"{v:,}" if isinstance(v, int) else v for v in column] for column in table
+    }
+    whole = {**columns, table.columns[-1]: []}
+    least = {name: max(map(len, [*name.split("_"), *texts])) for name, texts in whole.items()}
+    _print_columns(columns, {name for name, kind in table.schema.items() if kind.is_numeric()}, least)
+
+
+def _print_columns(columns: dict[str, list[str]], to_the_right: set[str], least: dict[str, int]) -> None:
+    """Columns of text; none is narrower than its `least` width, however narrow the terminal or where it is none."""
     from rich.table import Table
     from rich.text import Text
 
-    cells = [["-" if v is None else f"{v:,}" if isinstance(v, int) else v for v in column] for column in table]
-    shown = Table(box=None, pad_edge=False)
-    for (name, kind), texts in zip(table.schema.items(), cells, strict=True):
-        whole = [] if name == table.columns[-1] else texts
-        least = max(map(len, [*name.split("_"), *whole]))
-        shown.add_column(name.replace("_", " "), justify="right" if kind.is_numeric() else "left", min_width=least)
-    for row in zip(*cells, strict=True):
-        shown.add_row(*(Text("".join(c for c in text if c.isprintable())) for text in row))
-    console(stderr=False).print(shown)
+    table = Table(box=None, pad_edge=False)
+    for name in columns:
+        side: Literal["left", "right"] = "right" if name in to_the_right else "left"
+        table.add_column(name.replace("_", " "), justify=side, min_width=least.get(name))
+    for row in zip(*columns.values(), strict=True):
+        table.add_row(*(Text("".join(c for c in text if c.isprintable())) for text in row))
+    console(stderr=False).print(table)
+
+
+def _print_json(rows: Sequence[Mapping[str, Any]]) -> None:
+    import orjson
+
+    click.echo(orjson.dumps(rows, option=orjson.OPT_INDENT_2).decode())
 
 
 def print_summaries(summaries: Sequence[Summary], quiet: bool) -> None:
@@ -200,35 +207,29 @@ def print_summaries(summaries: Sequence[Summary], quiet: bool) -> None:
 
 def print_summaries_as_json(summaries: Sequence[Summary]) -> None:
     """The same in numbers."""
-    from coterie.core.scores import score_table
-
-    rows: list[tuple[str, str, float | None, str]] = []
+    numbers: list[Number] = []
     for each in summaries:
         prefix = "" if len(summaries) == 1 else f"{each.headline.replace(' = ', '=')}."
-        rows += [
-            ("anonymize", f"{prefix}rows", float(each.rows), "rows"),
-            ("anonymize", f"{prefix}checks", float(each.checks), "passed"),
-            ("anonymize", f"{prefix}largest_k", each.largest_k, each.subjects),
-        ]
-    print_scores(score_table(rows), as_json=True)
+        numbers += [(f"{prefix}rows", each.rows, "rows"), (f"{prefix}checks", each.checks, "passed"),
+                    (f"{prefix}largest_k", each.largest_k, each.subjects)]  # fmt: skip
+    print_numbers("anonymize", numbers, as_json=True)
+
+
+def _numbers_of(verdict: Verdict) -> Iterator[tuple[str, float | str | None, str]]:
+    """What JSON says of a verdict."""
+    for check in verdict.checks:
+        yield check.name, {"passed": 1.0, "failed": 0.0}.get(check.status), check.status
+        if check.broken:
+            yield f"{check.name}.broken", float(check.broken), "count"
+    yield "largest_k", None if verdict.largest_k is None else float(verdict.largest_k), verdict.subjects
+    yield "counted", verdict.person or None, "column"  # the one value that is a text
 
 
 def print_verdict(verdict: Verdict, as_json: bool) -> None:
     """The promise, each check and the conclusion."""
-    rows: list[tuple[str, str, float | None, str]] = []
-    for check in verdict.checks:
-        rows.append(("verify", check.name, {"passed": 1.0, "failed": 0.0}.get(check.status), check.status))
-        if check.broken:
-            rows.append(("verify", f"{check.name}.broken", float(check.broken), "count"))
-    best = verdict.largest_k
-    rows.append(("verify", "largest_k", None if best is None else float(best), verdict.subjects))
     if as_json:
-        import orjson
-
         names = ("name", "key", "value", "unit")
-        who = ("verify", "counted", verdict.person or None, "column")  # the one value that is a text
-        told = [dict(zip(names, row, strict=True)) for row in (*rows, who)]
-        click.echo(orjson.dumps(told, option=orjson.OPT_INDENT_2).decode())
+        _print_json([dict(zip(names, ("verify", *row), strict=True)) for row in _numbers_of(verdict)])
         return
     out = console(stderr=False)
     out.print(verdict.sentence, markup=False)

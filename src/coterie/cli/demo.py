@@ -11,7 +11,7 @@ from coterie.cli.console import progress, say
 
 
 @click.command(cls=opt.Command)
-@click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("demo"), help="Folder to write.")
+@click.option("-o", "--output", type=opt.PATH, default=Path("demo"), help="Folder to write.")
 @click.option("--users", type=click.IntRange(20), default=300, help="Users of the synthetic log.")
 @opt.quiet
 def demo(output: Path, users: int, quiet: bool) -> None:
@@ -25,7 +25,7 @@ def demo(output: Path, users: int, quiet: bool) -> None:
 
 
 @click.command(cls=opt.Command)
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="File to write, also .gz, .zst.")
+@click.option("-o", "--output", required=True, type=opt.PATH, help="File to write, also .gz, .zst.")
 @click.option("--users", type=click.IntRange(1), required=True, help="Number of users; of documents for that kind.")
 @click.option("--seed", type=int, default=7, help="Same seed, same log.")
 @click.option(

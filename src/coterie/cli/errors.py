@@ -114,7 +114,7 @@ def _unexpected(error: BaseException, nothing: str) -> int:
         raise error
     from tempfile import gettempdir
 
-    from coterie.core.scratch import disk_is_full
+    from coterie.core.files import disk_is_full
 
     if isinstance(error, MemoryError):
         return _fail("Error: out of memory. Use --blocks 8 or more to work on disk.", 2)
@@ -185,7 +185,7 @@ def _watch(ours: socket.socket, done: threading.Event, quiet: bool, patience: fl
 
 
 def _end() -> None:
-    from coterie.core.scratch import remove_all
+    from coterie.core.files import remove_all
 
     remove_all()
     _say(ENDED)

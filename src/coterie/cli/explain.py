@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import click
 
 from coterie.cli import options as opt
-from coterie.cli.console import print_scores, print_table, progress, say
+from coterie.cli.console import Number, print_numbers, print_scores, print_table, progress, say
 from coterie.errors import ParameterError
 
 
 @click.command(cls=opt.Command)
 @opt.all_of(opt.logs, opt.reading, opt.prepare, opt.as_json, opt.quiet, opt.config)
-def inspect(log: tuple[str, ...], prepare: str, as_json: bool, quiet: bool, **options: Any) -> None:
+def inspect(log: tuple[str, ...], steps: opt.Steps, as_json: bool, quiet: bool, **options: Any) -> None:
     """What is in a LOG, and how exposed it is before any protection."""
     from coterie import jobs
-    from coterie.steps import parse_steps
 
-    steps = parse_steps(prepare)
-    with progress(quiet, stages=3) as job:
-        scores = jobs.inspect_logs(log, opt.reading_of(options), steps=steps, for_people=not as_json, job=job)
+    with progress(quiet, stages=3, for_people=not as_json) as job:
+        scores = jobs.inspect_logs(log, opt.reading_of(options), steps=steps, job=job)
     print_scores(scores, as_json)
     for name, rows in scores.filter(scores["name"] == "search_params").select("key", "value").iter_rows():
         say(f"Tip: --query-param {name} reads the searches of {rows:,.0f} rows as a search log.", quiet, "dim")
@@ -32,13 +29,13 @@ _PARAMS = ("theta", "min_users", "min_term_users", "strict", "language", "functi
 _GIVEN = (
     click.option(
         "--query-file",
-        type=click.Path(path_type=Path),
+        type=opt.PATH,
         metavar="FILE",
         help="Queries to explain, one per line; without it, figures for the whole log.",
     ),
     click.option(
         "--picture",
-        type=click.Path(path_type=Path),
+        type=opt.PATH,
         metavar="FILE",
         help="Draw the queries around the first one that is in the graph: .svg, .png or .html.",
     ),
@@ -107,50 +104,36 @@ def _forecast_command(name: str) -> click.Command:
 
 def _forecast(name: str, synthetic: int | None, as_json: bool, **params: Any) -> None:
     from coterie import jobs
-    from coterie.core.scores import score_table
     from coterie.explain.forecast import synthetic_yield, users_needed
 
     ks = params.pop("k")
-    rows: list[tuple[str, str, float | None, str]] = []
+    numbers: list[Number] = []
     for method in jobs.methods_for(name, params, ks):
         prefix = f"k={method.k}." if len(ks) > 1 else ""  # type: ignore[attr-defined]  # this method has one
         for items, half, nearly_all in users_needed(method).iter_rows():  # type: ignore[arg-type]
             key = f"{prefix}users_needed.{items}_items_per_user"
-            rows += [("explain", f"{key}.half", half, "users"), ("explain", f"{key}.99_percent", nearly_all, "users")]
+            numbers += [(f"{key}.half", half, "users"), (f"{key}.99_percent", nearly_all, "users")]
         if synthetic is not None:
             released, distinct, _ = synthetic_yield(method, synthetic)  # type: ignore[arg-type]
-            rows += [
-                ("explain", f"{prefix}synthetic.released", float(released), "items"),
-                ("explain", f"{prefix}synthetic.share", 100 * released / distinct, "% of distinct queries"),
-            ]
-    print_scores(score_table(rows), as_json)
+            numbers += [(f"{prefix}synthetic.released", released, "items"),
+                        (f"{prefix}synthetic.share", 100 * released / distinct, "% of distinct queries")]  # fmt: skip
+    print_numbers("explain", numbers, as_json)
 
 
-def _explain(
-    name: str,
-    log: tuple[str, ...],
-    query_file: Path | None,
-    picture: Path | None,
-    show_values: bool,
-    as_json: bool,
-    quiet: bool,
-    **options: Any,
-) -> None:
+def _explain(name: str, log: tuple[str, ...], steps: opt.Steps, as_json: bool, quiet: bool, **options: Any) -> None:
     from coterie import jobs
     from coterie.core import registry
-    from coterie.steps import parse_steps
 
     method = registry.method(name)(**{param: options[param] for param in _PARAMS})
-    steps = parse_steps(options["prepare"])
-    asked = jobs.Asked(query_file=query_file, picture=picture, force=options["force"], show_values=show_values)
+    asked = jobs.Asked(**{name: options[name] for name in ("query_file", "picture", "force", "show_values")})
     with progress(quiet) as job:
         explained = jobs.explain_files(log, method, asked, reading=opt.reading_of(options), steps=steps, job=job)
     if as_json or explained.table is None:
         print_scores(explained.scores, as_json)
     else:
         print_table(explained.table)
-    if picture is not None:
-        say(f"Picture: {picture}", quiet)
+    if asked.picture is not None:
+        say(f"Picture: {asked.picture}", quiet)
 
 
 _COMMANDS = {"affinity": _degrees_command, "private_counts": _forecast_command}

@@ -9,19 +9,18 @@ from typing import Any, TypeVar
 import click
 
 from coterie.cli import options as opt
-from coterie.cli.console import progress, say
+from coterie.cli.console import print_numbers, progress, say
 
 F = TypeVar("F", bound=Callable[..., Any])
-_PATH = click.Path(path_type=Path)
-_STATE = click.option("--state", type=_PATH, required=True, metavar="DIR", help="Folder of the state; private.")
-_KEY = click.option("--key", type=_PATH, metavar="FILE", help="Key file; else STATE.key. Best in memory: /run.")
-_OUT = click.option("-o", "--output", type=_PATH, required=True, metavar="DIR", help="Folder of the parts.")
+_STATE = click.option("--state", type=opt.PATH, required=True, metavar="DIR", help="Folder of the state; private.")
+_KEY = click.option("--key", type=opt.PATH, metavar="FILE", help="Key file; else STATE.key. Best in memory: /run.")
+_OUT = click.option("-o", "--output", type=opt.PATH, required=True, metavar="DIR", help="Folder of the parts.")
 _K = click.option("--k", "-k", type=click.IntRange(2), default=5, help="Smallest number of users behind a query.")
 _WINDOW = click.option("--window", default="30d", metavar="SPAN", help="How long people are counted together.")
 _TO = click.option("--to", "kind", default="tsv", metavar="KIND", help="What parts are: tsv, csv, parquet, jsonl.")
 _CLICKS = click.option("--clicks/--no-clicks", default=True, help="Count (query, page) pairs of k users, too.")
 _AUDIT = click.option(
-    "--audit", type=_PATH, metavar="DIR", help="Keep the rows themselves, to verify parts in tests. Unprotected."
+    "--audit", type=opt.PATH, metavar="DIR", help="Keep the rows themselves, to verify parts in tests. Unprotected."
 )
 _NOTHING = 4  # exit code: nothing to release tonight
 
@@ -55,19 +54,18 @@ def gate() -> None:
 @click.option("--keep-open", is_flag=True, help="Close nothing by the clock at the end: more of the same will come.")
 @click.option("--arrival", is_flag=True, help="Rows have the time at which they come, not that of the log.")
 @opt.all_of(_rest("window"), _CLICKS, _TO, _AUDIT)
-@click.option("--metrics", type=_PATH, metavar="FILE", help="Write counts for Prometheus to FILE.")
+@click.option("--metrics", type=opt.PATH, metavar="FILE", help="Write counts for Prometheus to FILE.")
 @opt.all_of(opt.reading, opt.prepare, opt.as_json, opt.quiet, opt.config)
-def run(log: tuple[str, ...], prepare: str, as_json: bool, quiet: bool, **options: Any) -> None:
+def run(log: tuple[str, ...], as_json: bool, quiet: bool, **options: Any) -> None:
     """Hold each query of LOG ('-': standard input) until k people have asked it within a window.
 
     Parts with their sidecars come out at fixed times. Run it again on the same state to go on where it stopped.
     """
     from coterie.gate.run import run_gate
-    from coterie.steps import parse_steps
 
     reading, own = opt.parted(options)
     with progress(quiet, ends_itself=True) as job:
-        numbers = run_gate(log, reading=reading, steps=parse_steps(prepare), note=job.note, **own)
+        numbers = run_gate(log, reading=reading, note=job.note, **own)
     _show(numbers, as_json, quiet)
 
 
@@ -107,7 +105,7 @@ def forget(state: Path, key: Path | None, quiet: bool) -> None:
 @opt.all_of(_CLICKS, _TO, _AUDIT, opt.reading, opt.prepare, opt.as_json, opt.quiet, opt.config)
 @click.pass_context
 def append(
-    ctx: click.Context, /, method: str, log: tuple[str, ...], prepare: str, as_json: bool, quiet: bool, **options: Any
+    ctx: click.Context, /, method: str, log: tuple[str, ...], as_json: bool, quiet: bool, **options: Any
 ) -> None:
     """Append a night's LOG: what k people have asked so far within the window comes out.
 
@@ -118,11 +116,10 @@ def append(
     coterie append suppress_rare night.log --state gate -o safe
     """
     from coterie.gate.append import append_night
-    from coterie.steps import parse_steps
 
     reading, own = opt.parted(options)
     with progress(quiet, ends_itself=True) as job:
-        numbers = append_night(method, log, reading=reading, steps=parse_steps(prepare), note=job.note, **own)
+        numbers = append_night(method, log, reading=reading, note=job.note, **own)
     new, known = numbers.pop("new"), numbers.pop("known")
     _show(numbers, as_json, quiet)
     for name in new:
@@ -133,9 +130,6 @@ def append(
 
 
 def _show(numbers: dict[str, Any], as_json: bool, quiet: bool) -> None:
-    from coterie.cli.console import print_scores
-    from coterie.core.scores import score_table
-
     if as_json or not quiet:
-        rows = [("gate", name, float(value), "") for name, value in numbers.items() if not isinstance(value, str)]
-        print_scores(score_table(rows), as_json)
+        shown = ((name, value, "") for name, value in numbers.items() if not isinstance(value, str))
+        print_numbers("gate", shown, as_json)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from coterie.cli import options as opt
-from coterie.cli.console import console, print_scores
+from coterie.cli.console import Number, console, print_numbers
 
 if TYPE_CHECKING:
     from coterie.writing.history import Allowance, Spent
@@ -28,27 +28,20 @@ def show(log: str, history: str | None, log_name: str | None, as_json: bool, **o
     LOG is known by its name, or by its bytes where it is read with the same options.
     """
     from coterie.core.files import expand
-    from coterie.core.scores import score_table
     from coterie.writing.history import budget_of, spent_of, total
 
     files = expand([log], folders=True)
     entries, budget = spent_of(files, history, log_name, opt.reading_of(options)), budget_of(files, history, log_name)
     epsilon, delta = total(entries)
     if as_json:
-        numbers: list[tuple[str, float, str]] = [
-            ("runs", len(entries), "runs"),
-            ("epsilon", epsilon, ""),
-            ("delta", delta, "probability"),
-        ]
+        numbers: list[Number] = [("runs", len(entries), "runs"), *_pair("", epsilon, delta)]
         for run, entry in enumerate(entries, start=1):
-            numbers += [(f"run.{run}.epsilon", entry.epsilon, ""), (f"run.{run}.delta", entry.delta, "probability")]
+            numbers += _pair(f"run.{run}.", entry.epsilon, entry.delta)
             parts = zip(entry.what.split(" and "), entry.orders, strict=False)
             numbers += [(f"run.{run}.order.{part}", order, "order") for part, order in parts]
         if budget is not None:
-            left = budget.left(entries)
-            numbers += [("budget.epsilon", budget.epsilon, ""), ("budget.delta", budget.delta, "probability")]
-            numbers += [("left.epsilon", left[0], ""), ("left.delta", left[1], "probability")]
-        print_scores(score_table(("ledger", key, float(value), unit) for key, value, unit in numbers), as_json=True)
+            numbers += [*_pair("budget.", budget.epsilon, budget.delta), *_pair("left.", *budget.left(entries))]
+        print_numbers("ledger", numbers, as_json=True)
         return
     out = console(stderr=False)
     for entry in entries:
@@ -59,6 +52,10 @@ def show(log: str, history: str | None, log_name: str | None, as_json: bool, **o
     out.print(f"{runs_listed}: epsilon = {epsilon:.4g}, delta = {delta:.3g} in all.", markup=False)
     if budget is not None:
         out.print(_sentence(budget, entries), markup=False)
+
+
+def _pair(prefix: str, epsilon: float, delta: float) -> list[Number]:
+    return [(f"{prefix}epsilon", epsilon, ""), (f"{prefix}delta", delta, "probability")]
 
 
 def _sentence(budget: Allowance, entries: Sequence[Spent]) -> str:

@@ -139,9 +139,7 @@ def taxonomy() -> None:
 
 @taxonomy.command(cls=opt.Command)
 @click.argument("source", nargs=-1, required=True, type=opt.PLACE)
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), required=True, metavar="FILE.npz", help="File to write."
-)
+@click.option("-o", "--output", type=opt.PATH, required=True, metavar="FILE.npz", help="File to write.")
 @click.option("--name", help="What to call it; else the name of the file.")
 @click.option("--without", multiple=True, metavar="NAME", help="First-level category to leave out, such as World.")
 @click.option("--separator", metavar="TEXT", help="Between the parts of a path; else ' > ' or '/'.")
@@ -177,21 +175,11 @@ def show(taxonomy: str, as_json: bool) -> None:
 @click.option("--unit", type=click.Choice(["term", "query"]), default="term", help="Look up terms or whole queries.")
 @click.option("--categories", type=click.IntRange(1), default=1, help="Concepts a term may have.")
 @opt.all_of(opt.reading, opt.prepare, opt.as_json, opt.quiet, opt.config)
-def coverage(log: tuple[str, ...], taxonomy: str, prepare: str, as_json: bool, quiet: bool, **options: Any) -> None:
+def coverage(log: tuple[str, ...], taxonomy: str, steps: opt.Steps, as_json: bool, quiet: bool, **options: Any) -> None:
     """Which share of the terms and queries of a LOG has a concept, and at which level at least."""
     from coterie import jobs
-    from coterie.steps import parse_steps
 
-    steps = parse_steps(prepare)
-    reading = opt.reading_of(options)
+    reading, own = opt.parted(options)
     with progress(quiet) as job:
-        scores = jobs.taxonomy_coverage(
-            log,
-            taxonomy,
-            unit=options["unit"],
-            categories=options["categories"],
-            reading=reading,
-            steps=steps,
-            job=job,
-        )
+        scores = jobs.taxonomy_coverage(log, taxonomy, reading=reading, steps=steps, job=job, **own)
     print_scores(scores, as_json)

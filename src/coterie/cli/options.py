@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
@@ -22,6 +23,8 @@ else:
 CONTEXT = console.CONTEXT
 Command = console.Command
 F = TypeVar("F", bound=Callable[..., Any])
+Steps: TypeAlias = Sequence[Any]
+"""Prepare steps, as `--prepare` gives them to a command."""
 
 
 class Place(click.types.StringParamType):
@@ -33,6 +36,7 @@ class Place(click.types.StringParamType):
 
 
 PLACE = Place()
+PATH = click.Path(path_type=Path)
 logs = click.argument("log", nargs=-1, required=True, type=PLACE)
 released = click.argument("out", type=PLACE)
 
@@ -93,9 +97,10 @@ cache = click.option(
     "--cache/--no-cache", default=True, help="Reuse scores that were measured before; they hold no text of the log."
 )
 show_values = click.option("--show-values", is_flag=True, help="Show strings of the log. They can be personal data.")
-original = click.option(
-    "--original", "-O", multiple=True, type=PLACE, metavar="LOG", help="The log that was anonymized."
+_original = partial(
+    click.option, "--original", "-O", multiple=True, type=PLACE, metavar="LOG", help="The log that was anonymized."
 )
+original, required_original = _original(), _original(required=True)
 
 
 def reading(command: F) -> F:
@@ -109,14 +114,27 @@ def reading(command: F) -> F:
     return command
 
 
-prepare = click.option(
-    "--prepare",
+def _steps(ctx: click.Context, param: click.Parameter, value: str | None) -> Any:  # noqa: ARG001 (click's signature)
+    """The steps that a text means, where a command is run."""
+    if value is None or ctx.resilient_parsing:  # a shell completes something
+        return value
+    from coterie.steps import parse_steps
+
+    return parse_steps(value)
+
+
+def _in_a_list(ctx: click.Context, param: click.Parameter, value: Any) -> list[Any]:  # noqa: ARG001 (click's signature)
+    return [] if value is None else [value]
+
+
+_prepare = partial(click.option, "--prepare", "steps", callback=_steps, metavar="STEPS")
+prepare = _prepare(
     default="default",
-    metavar="STEPS",
     help="Steps before the method, or 'none'. 'default' is normalize,drop_empty; for access logs strip_query before "
     "them. Others: events, sessions(minutes=30), scrub (a default where whole queries of single users are released), "
     "names; for access logs drop_bots, drop_assets, visitors.",
 )
+prepare_original = _prepare(help="Steps for the original; else those of the sidecar.")
 output = click.option(
     "-o",
     "--output",
@@ -131,16 +149,20 @@ promise = click.option(
     type=click.Choice(["none"]),
     help="Say that you know that nothing is promised: needed for a method without a promise, and for no other.",
 )
-record = click.option(
-    "--record", type=click.Path(path_type=Path), metavar="DIR", help="The private run record: who became whom."
-)
-record_to_keep = click.option(
-    "--record",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
+_record = partial(click.option, "--record", type=PATH, metavar="DIR")
+record = _record(help="The private run record: who became whom.")
+record_to_keep = _record(
     help="Keep the private run record here: who became whom. Without it, `report` and `measure` cannot try some "
-    "attacks later, and `verify` cannot count the people behind names. It cannot be made afterwards.",
+    "attacks later, and `verify` cannot count the people behind names. It cannot be made afterwards."
 )
+records = _record(
+    multiple=True,
+    help="Private run record of an OUT, as `anonymize --record` kept it; of some OUTs or all, in any order. Some risks "
+    "of an OUT are not measured without it.",
+)
+_sidecar = partial(click.option, "--sidecar", type=PLACE, metavar="FILE")
+sidecar_of_table = _sidecar("sidecars", callback=_in_a_list, help="Sidecar of OUT, where OUT is a table of a database.")
+sidecars = _sidecar("sidecars", multiple=True, help="Sidecars of those OUT that are tables of databases.")
 engine = click.option(
     "--engine",
     metavar="ADDRESS",
@@ -148,7 +170,7 @@ engine = click.option(
 )
 streams = (
     click.option("--to", metavar="KIND", help="What to write, where OUT does not say: tsv, csv, parquet, jsonl, ubi."),
-    click.option("--sidecar", type=PLACE, metavar="FILE", help="Where to put the sidecar, with -o - or a table."),
+    _sidecar(help="Where to put the sidecar, with -o - or a table."),
     click.option("--csv-safe", is_flag=True, help="In csv and tsv, put ' before text that spreadsheets compute."),
     click.option(
         "--parts", type=click.IntRange(1, 100_000), metavar="N", help="Write a folder of N files of even size."
@@ -171,7 +193,7 @@ budget = click.option(
 groups = (
     click.option(
         "--groups-of",
-        type=click.Path(path_type=Path),
+        type=PATH,
         metavar="DIR",
         help="Run record of an earlier release of LOG: the same groups of users, or unions of them for a larger k.",
     ),
@@ -180,12 +202,6 @@ groups = (
         is_flag=True,
         help="New groups for each of several k, to compare k; else unions of the smallest.",
     ),
-)
-sidecar_of_table = click.option(
-    "--sidecar", type=PLACE, metavar="FILE", help="Sidecar of OUT, where OUT is a table of a database."
-)
-required_original = click.option(
-    "--original", "-O", multiple=True, required=True, type=PLACE, metavar="LOG", help="The log that was anonymized."
 )
 
 

@@ -13,7 +13,7 @@ from coterie.errors import InputError, MissingError, ParameterError
 
 _HOME = click.option(
     "--home",
-    type=click.Path(path_type=Path),
+    type=opt.PATH,
     envvar="COTERIE_PEER",
     metavar="DIR",
     help="Private folder of the peer; else 'peer' in the folder for settings of Coterie.",
@@ -132,7 +132,7 @@ def friends(home: Path | None, remove: str | None) -> None:
 @click.option("--back-off", type=click.FloatRange(0), default=5.0, help="Seconds to leave a friend alone who failed.")
 @click.option("--ask-from", type=click.FloatRange(0, 1), metavar="S", help="Also ask before a search with S or more.")
 @click.option("--language", default="english", metavar="NAME", help="Language of your searches, for the meter.")
-@click.option("--past", type=click.Path(path_type=Path), metavar="FILE", help="Keep words of searches for the meter.")
+@click.option("--past", type=opt.PATH, metavar="FILE", help="Keep words of searches for the meter.")
 def run(home: Path | None, rate: float, credit: float, back_off: float, **options: Any) -> None:
     """Run the peer until Ctrl-C; prints the address to set as search engine in your browser."""
     _needs_packages()

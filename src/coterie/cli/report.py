@@ -9,13 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from coterie.cli import options as opt
-from coterie.cli.console import progress, say
+from coterie.cli.console import print_scores, progress, say
 
 if TYPE_CHECKING:
     from coterie.reports.about import About
-
-
-from coterie.cli.console import print_scores
 
 
 @click.command(cls=opt.Command)
@@ -29,14 +26,12 @@ def measure(
     """Privacy and utility of a released file OUT against the original log."""
     from coterie import jobs
 
-    with progress(quiet, stages=2, **_kept(options)) as job:
+    with progress(quiet, stages=2, for_people=not as_json, **_kept(options)) as job:
         scores = jobs.measure_file(
             out,
             original,
             reading=opt.reading_of(options),
             record=options["record"],
-            sidecar=options["sidecar"],
-            for_people=not as_json,
             job=job,
             names=names,
             **opt.given_to_measures(options),
@@ -45,33 +40,17 @@ def measure(
 
 
 def _kept(options: Mapping[str, Any]) -> dict[str, Any]:
-    """What a job keeps to: the seed, and the scores that were measured before."""
+    """What a job keeps to: the seed, the scores that were measured before, and sidecars of tables."""
     from coterie.measures.comparison import default_store
 
-    return {"seed": options["seed"], "store": default_store(options["cache"])}
+    return {"seed": options["seed"], "store": default_store(options["cache"]), "sidecars": options["sidecars"]}
 
 
 @click.command(cls=opt.Command)
 @click.argument("out", nargs=-1, required=True, type=opt.PLACE)
-@opt.required_original
-@click.option(
-    "--record",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Private run record of an OUT, as `anonymize --record` kept it; of some OUTs or all, in any order. Some risks "
-    "of an OUT are not measured without it.",
-)
-@click.option(
-    "-o", "--output", required=True, type=click.Path(path_type=Path), help="Page to write: .html, .md or .json."
-)
-@click.option(
-    "--sidecar",
-    multiple=True,
-    type=opt.PLACE,
-    metavar="FILE",
-    help="Sidecars of those OUT that are tables of databases.",
-)
+@opt.all_of(opt.required_original, opt.records)
+@click.option("-o", "--output", required=True, type=opt.PATH, help="Page to write: .html, .md or .json.")
+@opt.sidecars
 @click.option(
     "--about",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -115,7 +94,6 @@ def report(
             page,
             reading=opt.reading_of(options),
             records=options["record"],
-            sidecars=options["sidecar"],
             job=job,
             names=[name.strip() for name in (measures or "").split(",") if name.strip()],
             **opt.given_to_measures(options),

@@ -28,11 +28,28 @@ def _going_on(folder: Path) -> Iterator[None]:
         raise
 
 
+def _list_studies(ctx: click.Context, param: click.Parameter, value: bool) -> None:  # noqa: ARG001 (click's signature)
+    if not value or ctx.resilient_parsing:
+        return
+    from coterie.study.file import shipped
+
+    for name, path in shipped().items():
+        click.echo(f"{name:24} {path.read_text(encoding='utf-8').partition(chr(10))[0].lstrip('# ')}")
+    ctx.exit()
+
+
 @click.command(cls=opt.Command)
-@click.argument("file", type=click.Path(path_type=Path), required=False)
+@click.argument("file", type=opt.PATH, required=False)
 @click.option("--init", is_flag=True, help="Write a small study to FILE (study.toml), to run and to change.")
-@click.option("--list", "listed", is_flag=True, help="List the studies that come along; run one by its name.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="DIR", help="Folder for all that is written.")
+@click.option(
+    "--list",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_list_studies,
+    help="List the studies that come along; run one by its name.",
+)
+@click.option("-o", "--output", type=opt.PATH, metavar="DIR", help="Folder for all that is written.")
 @click.option(
     "--input",
     "source",
@@ -45,7 +62,6 @@ def _going_on(folder: Path) -> Iterator[None]:
 def study(
     file: Path | None,
     init: bool,
-    listed: bool,
     output: Path | None,
     source: tuple[str, ...],
     as_json: bool,
@@ -59,12 +75,8 @@ def study(
     the results of single cells, so that nothing is computed twice.
     """
     from coterie.study import load_study, run_study
-    from coterie.study.file import located, shipped, write_first
+    from coterie.study.file import located, write_first
 
-    if listed:
-        for name, path in shipped().items():
-            click.echo(f"{name:24} {path.read_text(encoding='utf-8').partition(chr(10))[0].lstrip('# ')}")
-        return
     if init:
         to = file or Path("study.toml")
         write_first(to)
@@ -129,7 +141,7 @@ def _of_protocols() -> list[click.Option]:
 @click.option("--measure", "measures", multiple=True, metavar="NAME", help="Measures; else all that apply.")
 @click.option("--users", type=click.IntRange(2), help="Replay so many users only, drawn by the seed.")
 @click.option("--language", default="english", help="Language of the queries, for their keywords.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="DIR", help="Folder for the numbers.")
+@click.option("-o", "--output", type=opt.PATH, metavar="DIR", help="Folder for the numbers.")
 @click.option("--seed", type=int, help="Make the simulation repeatable.")
 @opt.all_of(opt.prepare, opt.reading, opt.force, opt.as_json, opt.quiet, opt.config)
 def simulate(
@@ -147,7 +159,6 @@ def simulate(
     from coterie.core.params import params_of
     from coterie.simulate import protocol as made
     from coterie.simulate.run import simulate_files
-    from coterie.steps import parse_steps
 
     known = {param.name for param in params_of(registry.member("protocols", protocol))}
     every = {option.name: option for option in _of_protocols()}
@@ -160,9 +171,8 @@ def simulate(
             log,
             by,
             reading=opt.reading_of(options),
-            steps=parse_steps(options["prepare"]),
             folder=output,
-            **{name: options[name] for name in ("measures", "users", "language", "seed", "force")},
+            **{name: options[name] for name in ("steps", "measures", "users", "language", "seed", "force")},
             progress=job.progress,
             note=job.note,
         )

@@ -17,19 +17,10 @@ from coterie.cli.console import conclusion, print_verdict, progress, say
 @opt.reading
 @click.option("--original-format", metavar="NAME", help="Format of the original, where OUT has another one.")
 @click.option("--original-columns", metavar="user=A,query=B", help="Columns of the original, where OUT has others.")
-@click.option("--prepare", metavar="STEPS", help="Steps for the original; else those of the sidecar.")
-@opt.all_of(opt.record, opt.sidecar_of_table, opt.engine, opt.as_json, opt.quiet, opt.config)
+@opt.all_of(opt.prepare_original, opt.record, opt.sidecar_of_table, opt.engine, opt.as_json, opt.quiet, opt.config)
 @click.pass_context
 def verify(
-    ctx: click.Context,
-    /,
-    out: str,
-    original: tuple[str, ...],
-    prepare: str | None,
-    engine: str | None,
-    as_json: bool,
-    quiet: bool,
-    **options: Any,
+    ctx: click.Context, /, out: str, original: tuple[str, ...], as_json: bool, quiet: bool, **options: Any
 ) -> None:
     """Check a released file OUT again; exit 0 holds, 1 broken, 3 not checkable.
 
@@ -37,19 +28,16 @@ def verify(
     """
     from coterie import jobs
     from coterie.reading.reading import Reading
-    from coterie.steps import parse_steps
 
     own = Reading(format=options["original_format"], columns=options["original_columns"] or {})
-    steps = None if prepare is None else parse_steps(prepare)
-    with progress(quiet, stages=2, engine=engine) as job:
+    with progress(quiet, stages=2, engine=options["engine"], sidecars=options["sidecars"]) as job:
         verdict = jobs.verify_file(
             out,
             original,
             reading=opt.reading_of(options),
             original_reading=own,
             job=job,
-            steps=steps,
-            **{name: options[name] for name in ("sidecar", "promise", "k", "record")},
+            **{name: options[name] for name in ("promise", "k", "steps", "record")},
         )
     if not quiet or as_json:
         print_verdict(verdict, as_json)

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from coterie.core import randomness
+from coterie.core.digests import sha256_of
 from coterie.core.promise import Check, Promise, Verdict
 from coterie.core.run import HERE, Engine
 from coterie.core.shapes import GROUPS, Shape
@@ -309,16 +310,6 @@ class Release:
     def to_pandas(self) -> pd.DataFrame:
         """The released rows as a pandas frame."""
         return self.log.to_pandas()
-
-
-def sha256_of(files: Iterable[Path]) -> tuple[str, ...]:
-    """The SHA-256 of each file."""
-
-    def digest(path: Path) -> str:
-        with path.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
-
-    return tuple(map(digest, files))
 
 
 def digest_of(file_digests: Iterable[str], reading: str = "") -> str:

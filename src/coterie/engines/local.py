@@ -13,10 +13,10 @@ from pathlib import Path
 
 import polars as pl
 
+from coterie.core.files import Scratch
 from coterie.core.log import Log
 from coterie.core.plan import Method, holds_rows, refuse_engine
 from coterie.core.run import Engine
-from coterie.core.scratch import Scratch
 from coterie.errors import ParameterError
 
 _HELD_BYTES = 128 << 20  # text of the rows that a method holds in memory at once

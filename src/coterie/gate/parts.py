@@ -19,10 +19,10 @@ from typing import Any
 import polars as pl
 
 from coterie.core.declared import json_bytes
+from coterie.core.digests import digest_of_rows
 from coterie.core.log import Log, Release, Step
 from coterie.core.params import public_params
 from coterie.core.promise import Case, Check
-from coterie.core.row_digest import digest_of_rows
 from coterie.core.shapes import COUNTS, Shape
 from coterie.errors import BrokenPromiseError, ParameterError
 from coterie.methods.windowed_counts import WindowedCounts

@@ -23,9 +23,8 @@ import polars as pl
 
 from coterie import api
 from coterie.core import registry
-from coterie.core.files import expand
+from coterie.core.files import Scratch, expand, in_memory
 from coterie.core.log import Log
-from coterie.core.scratch import Scratch, in_memory
 from coterie.core.shapes import QUERIES, SHAPES
 from coterie.errors import InputError, ParameterError
 from coterie.gate import state as states

@@ -20,7 +20,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.core.scratch import disk_is_full
+from coterie.core.files import disk_is_full
 from coterie.errors import InputError, MissingError, ParameterError
 from coterie.writing.history import onto_the_disk
 

@@ -39,7 +39,8 @@ import msgspec
 import polars as pl
 
 from coterie import __version__, measures
-from coterie.core.log import GROUPS_DIGEST, Log, Record, Release, sha256_of
+from coterie.core.digests import sha256_of
+from coterie.core.log import GROUPS_DIGEST, Log, Record, Release
 from coterie.core.scores import Score, score_table
 from coterie.core.shapes import TIME, Shape
 from coterie.core.wording import in_words_of

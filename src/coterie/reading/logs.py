@@ -12,10 +12,9 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from coterie.core import registry
-from coterie.core.files import Opening, expand, home_of
+from coterie.core.digests import Part
+from coterie.core.files import Opening, Scratch, disk_is_full, expand, home_of
 from coterie.core.log import Log, Step
-from coterie.core.parts import Part
-from coterie.core.scratch import Scratch, disk_is_full
 from coterie.core.shapes import NORMAL, QUERIES, VISITS, Shape
 from coterie.core.threads import Progress
 from coterie.errors import CoterieError, InputError, NoRowsError

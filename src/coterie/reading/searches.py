@@ -22,8 +22,8 @@ from urllib.parse import quote, unquote_to_bytes
 
 import polars as pl
 
+from coterie.core.files import Scratch
 from coterie.core.log import Log
-from coterie.core.scratch import Scratch
 from coterie.core.shapes import QUERIES, VISITS
 from coterie.errors import InputError
 from coterie.reading.people import ADDRESS_AND_AGENT

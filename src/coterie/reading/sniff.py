@@ -21,8 +21,8 @@ from typing import Any, TypeAlias
 import polars as pl
 
 from coterie.core import registry
+from coterie.core.digests import listed_parts, refuse_other_parts
 from coterie.core.files import refuse_folders
-from coterie.core.parts import listed_parts, refuse_other_parts
 from coterie.core.threads import Progress
 from coterie.errors import InputError, NoRowsError
 from coterie.reading.formats._json import Document, documents_in, is_lines, object_in

@@ -16,8 +16,17 @@ from typing import IO, Any, NamedTuple, TypeAlias
 import polars as pl
 
 from coterie.core import files
-from coterie.core.files import HEAD_BYTES, STDIN, Opening, count_lines, files_in, head, open_bytes
-from coterie.core.scratch import Scratch, disk_is_full
+from coterie.core.files import (
+    HEAD_BYTES,
+    STDIN,
+    Opening,
+    Scratch,
+    count_lines,
+    disk_is_full,
+    files_in,
+    head,
+    open_bytes,
+)
 from coterie.core.shapes import Shape
 from coterie.core.threads import Counted, Progress
 from coterie.errors import InputError

@@ -19,7 +19,6 @@ from coterie.core.log import Log
 from coterie.core.params import files_of, public_params
 from coterie.core.scores import score_table
 from coterie.errors import NotApplicableError, ParameterError
-from coterie.jobs import Note
 from coterie.reading.reading import Reading
 from coterie.simulate.case import Case
 from coterie.simulate.protection import Protects, Seen
@@ -117,14 +116,14 @@ def simulate_files(
     folder: Path | None = None,
     force: bool = False,
     progress: Progress = lambda _name, _share=None: None,
-    note: Note = lambda _text: None,
+    note: Callable[[str], None] = lambda _text: None,
 ) -> Simulation:
     """Read and prepare log files and replay them; `folder` gets the scores and what they are of."""
     inputs = [*files_of(by).values()]
     if folder is not None:
         _refuse(folder, force, inputs)
     progress("read")
-    log = jobs.read_logs(paths, reading, steps=steps, note=note)
+    log = jobs.read_logs(paths, reading, steps=steps, job=jobs.Job(note=note))
     seed = randomness.new_seed() if seed is None else seed
     world = World.of(log, language_name=language, users=users, seed=seed)
     done = simulate(world, by, measures=measures or None, seed=seed, progress=progress)

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 from coterie.core import registry
-from coterie.core.log import Log, sha256_of
+from coterie.core.digests import sha256_of
+from coterie.core.log import Log
 from coterie.core.params import Choice, File, Param, params_of
 from coterie.errors import ParameterError, did_you_mean
 

@@ -25,7 +25,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Route
 
 from coterie.core import registry
-from coterie.core.scratch import disk_is_full
+from coterie.core.files import disk_is_full
 from coterie.errors import CoterieError
 from coterie.reading.reading import columns_as_text
 from coterie.reports.about import POLICIES

@@ -19,10 +19,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from coterie import api, jobs
-from coterie.core.files import home_of
+from coterie.core.digests import digest_of_rows
+from coterie.core.files import Scratch, home_of
 from coterie.core.log import Log, Release
-from coterie.core.row_digest import digest_of_rows
-from coterie.core.scratch import Scratch
 from coterie.core.threads import Counted, share_of, stage_of
 from coterie.errors import BrokenPromiseError, InputError
 from coterie.jobs import report_files

@@ -25,7 +25,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from coterie.core.scratch import sweep
+from coterie.core.files import sweep
 
 State = Literal["waiting", "running", "done", "failed", "stopped"]
 ENDED = ("done", "failed", "stopped")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import uvicorn
 
-from coterie.core.scratch import Scratch
+from coterie.core.files import Scratch
 from coterie.errors import InputError
 from coterie.studio.app import Studio
 from coterie.studio.desk import Desk

@@ -16,7 +16,7 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
-from coterie.core.scratch import disk_is_full, remove_all
+from coterie.core.files import disk_is_full, remove_all
 from coterie.errors import CoterieError, on_command_line
 
 

@@ -8,38 +8,77 @@ A measure says with `series` for which of its scores that is told (paper 004, Ta
 
     KEY.sigma    the standard deviation over all k
     KEY.slope    the slope of the line with least squares, for each further k
+
+A simulation is replayed for each cell. `scores.csv` then has for each protocol, measure and key the mean over seeds,
+and the ends of the 95 % interval of that mean (Student's t). Seeds draw networks, who is who in them, choices,
+behaviours and what is attacked; the users are always the same, so the interval says nothing about other people.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
+import math
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
 from math import isnan, nan
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
 import polars as pl
 
-from coterie import api, jobs, measures
+from coterie import __version__, api, jobs, measures
 from coterie.core import registry
-from coterie.core.declared import Declared, Scalar
-from coterie.core.log import Log
-from coterie.core.params import early_params
+from coterie.core.declared import Declared, DeclaredFile, Scalar, json_bytes, json_file
+from coterie.core.files import every_file
+from coterie.core.log import Log, chronological, halves, without_outsiders
+from coterie.core.params import early_params, files_of
 from coterie.core.plan import Method, is_seeded
 from coterie.core.promise import Check, from_dict, to_dict
 from coterie.core.scores import score_table
 from coterie.errors import InputError
+from coterie.measures import inputs as measure_inputs
 from coterie.reports import render, report_kind
-from coterie.reports.drawing import draw
+from coterie.reports.drawing import Drawing, draw
 from coterie.reports.views import ReleaseView, log_view, mean_of, refuse_idle, release_view, with_baseline
-from coterie.study.file import Cell, Study
-from coterie.study.inputs import Results, files_read, put, read_log, runs
-from coterie.study.simulations import SimulatedScore, drawn, simulated
-from coterie.writing.targets import refuse_closed, refuse_output
+from coterie.simulate.run import simulate
+from coterie.simulate.world import World
+from coterie.study.file import MAKERS, Cell, Study
+from coterie.writing.files import sha256
+from coterie.writing.targets import placed, refuse_closed, refuse_output
 
 FORMAT = 1
+_T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)  # 97.5 % points for 1 .. 10 degrees
+_WIDTH, _HEIGHT = 22.0, 4.0  # how far from a text in a figure the next one stands, in percent
+SCHEMA = {
+    "protocol": pl.String,
+    "name": pl.String,
+    "key": pl.String,
+    "value": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "seeds": pl.Int64,
+    "unit": pl.String,
+}
+
+
+class SimulatedScore(Declared, frozen=True, kw_only=True):
+    """One score of a cell."""
+
+    name: str
+    key: str
+    value: float | None
+    unit: str
+
+
+class SimulatedCell(Declared, frozen=True, kw_only=True):
+    """What is kept of a cell."""
+
+    format: int
+    scores: tuple[SimulatedScore, ...]
 
 
 class ScoreRow(SimulatedScore, frozen=True, kw_only=True):
@@ -75,6 +114,10 @@ class CellResult(Declared, frozen=True, kw_only=True):
     samples: tuple[SamplesRow, ...]
 
 
+_AS_THEY_ARE = ("method", "params", "checks", "warnings", "largest_k", "left_out")
+"""What is kept of a view without being turned into something else."""
+
+
 def run_study(study: Study, progress: Callable[[str, bool], None] | None = None) -> pl.DataFrame:
     """Compute the cells that are missing, then write the scores, the figures and the report; returns all scores.
 
@@ -92,7 +135,7 @@ def run_study(study: Study, progress: Callable[[str, bool], None] | None = None)
         scores = simulated(study, progress)
         pictures = (drawn(drawing, scores) for drawing in study.figures)
     else:
-        files = Results(study, CellResult, FORMAT)
+        files = Results(study, CellResult)
         log = _compute_missing(study, files, progress)
         for cells in runs(study.cells):
             views.append(mean_of([_view(files, cell) for cell in cells], [cell.seed for cell in cells]))
@@ -169,14 +212,8 @@ def alike(cells: Sequence[Cell]) -> list[list[Cell]]:
 def _keep(files: Results, cell: Cell, view: ReleaseView) -> None:
     files.keep(
         cell,
-        label=view.label,
-        method=view.method,
-        params=dict(view.params),
+        **{name: getattr(view, name) for name in ("label", *_AS_THEY_ARE)},
         promises=tuple(to_dict(promise) for promise in view.promises),
-        checks=view.checks,
-        warnings=view.warnings,
-        largest_k=view.largest_k,
-        left_out=dict(view.left_out),
         labelled="label" in view.scores.columns,
         scores=tuple(ScoreRow(**row) for row in view.scores.iter_rows(named=True)),
         samples=tuple(
@@ -191,15 +228,10 @@ def _view(files: Results, cell: Cell) -> ReleaseView:
     result: CellResult = files.read(cell)
     scores = score_table([msgspec.structs.astuple(score) for score in result.scores], labelled=True)
     view = ReleaseView(
+        **{name: getattr(result, name) for name in _AS_THEY_ARE},
         label=cell.label,
-        method=result.method,
-        params=result.params,
         promises=tuple(from_dict(promise) for promise in result.promises),
-        checks=result.checks,
-        warnings=result.warnings,
-        largest_k=result.largest_k,
         scores=scores if result.labelled else scores.drop("label"),
-        left_out=result.left_out,
         samples={
             (row.name, row.key): tuple(nan if each is None else each for each in row.values) for row in result.samples
         },
@@ -266,3 +298,170 @@ def over_k(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
     k, value = (np.array([point[axis] for point in points], dtype=np.float64) for axis in range(2))
     away = k - k.mean()
     return float(value.std()), float((away * (value - value.mean())).sum() / (away**2).sum())
+
+
+# --- simulations --------------------------------------------------------------------------------------
+
+
+def simulated(study: Study, progress: Callable[[str, bool], None]) -> pl.DataFrame:
+    """All scores, once the cells that are missing are computed."""
+    files = Results(study, SimulatedCell)
+    world: World | None = None
+    rows: list[tuple[object, ...]] = []
+    for cells in runs(study.cells):
+        kept = []
+        for cell in cells:
+            there = files.path(cell).exists()
+            progress(f"{cell.label}, seed {cell.seed}" if len(cells) > 1 else cell.label, there)
+            if not there:
+                world = World.of(read_log(study)[0]) if world is None else world
+                done = simulate(world, made(study, cell), measures=cell.measures or study.measures, seed=cell.seed)
+                files.keep(cell, scores=tuple(SimulatedScore(**row) for row in done.scores.iter_rows(named=True)))
+            kept.append(files.read(cell))
+        rows += _means(cells[0].label, kept)
+    return pl.DataFrame(rows, schema=SCHEMA, orient="row")
+
+
+def _means(label: str, cells: Sequence[SimulatedCell]) -> Iterator[tuple[object, ...]]:
+    """protocol, name, key, value, low, high, seeds, unit."""
+    values: dict[tuple[str, str, str], list[float | None]] = {}
+    for cell in cells:
+        for score in cell.scores:
+            values.setdefault((score.name, score.key, score.unit), []).append(score.value)
+    for (name, key, unit), given in values.items():
+        numbers = [value for value in given if value is not None]
+        mean, low, high = interval_of_mean(numbers)
+        yield label, name, key, mean, low, high, len(numbers), unit
+
+
+def interval_of_mean(numbers: Sequence[float]) -> tuple[float | None, float | None, float | None]:
+    """The mean and the ends of its 95 % interval; no ends for one number."""
+    n = len(numbers)
+    if n == 0:
+        return None, None, None
+    mean = math.fsum(numbers) / n
+    if n == 1:
+        return mean, None, None
+    deviation = math.sqrt(math.fsum((number - mean) ** 2 for number in numbers) / (n - 1))
+    half = _T[min(n - 2, len(_T) - 1)] * deviation / math.sqrt(n)  # of more seeds a little too wide, never too narrow
+    return mean, mean - half, mean + half
+
+
+def drawn(drawing: Drawing, scores: pl.DataFrame) -> str:
+    """One score of all protocols against another one, as SVG."""
+    from coterie.reports._charts import against
+
+    name, key = drawing.against.split()
+    across, upwards = _values(scores, name, key), _values(scores, drawing.measure, drawing.keys[0])
+    both = [label for label in upwards if label in across]
+    if not both:
+        raise InputError(f"{drawing.file}: no protocol has both {drawing.against} and {drawing.keys[0]}.")
+    named: list[tuple[float, float]] = []
+    points = []
+    for label in both:
+        x, y = across[label], upwards[label]
+        free = all(abs(x - a) > _WIDTH or abs(y - b) > _HEIGHT for a, b in named)
+        if free:
+            named.append((x, y))
+        points.append((label.split()[0], x, y, _values_in(label) if free else ""))
+    axes = (f"{name} {key.replace('.', ' ')}", f"{drawing.measure} {drawing.keys[0].replace('.', ' ')}")
+    return against(drawing.title, axes, points, [], joined=False)
+
+
+def _values_in(label: str) -> str:
+    """The values of the parameters in a label: what a point is called beside its protocol."""
+    return " ".join(value if value not in ("True", "False") else name.replace("_", " ") * (value == "True")
+                    for name, _, value in (part.partition("=") for part in label.split()[1:])).strip()  # fmt: skip
+
+
+def _values(scores: pl.DataFrame, name: str, key: str) -> dict[str, float]:
+    found = scores.filter(pl.col("name") == name, pl.col("key") == key).drop_nulls("value")
+    return dict(found.select("protocol", "value").iter_rows())
+
+
+# --- what all studies share ---------------------------------------------------------------------------
+
+
+def runs(cells: Sequence[Cell]) -> list[list[Cell]]:
+    """Cells that differ in their seeds alone stand together, in the order of the first; each seed once."""
+    by_label: dict[str, dict[int, Cell]] = {}
+    for cell in cells:
+        by_label.setdefault(cell.label, {}).setdefault(cell.seed, cell)
+    return [list(by_seed.values()) for by_seed in by_label.values()]
+
+
+def made(study: Study, cell: Cell) -> Any:
+    """The method or protocol of a cell."""
+    return registry.member(MAKERS[study.kind], cell.method)(**cell.params)
+
+
+def read_log(study: Study) -> tuple[Log, dict[str, Log]]:
+    """The log and, where it is split, what measures get of the rest: what came later, or public documents."""
+    log = api.prepare(api.read(study.sources, study.read), study.prepare.steps)
+    given: dict[str, Log] = {}
+    if study.prepare.split == "halves":
+        log, given["public"] = halves(log)
+    elif study.prepare.split == "chronological":
+        log, given["later"] = chronological(log, study.prepare.split_rows)
+    if study.prepare.outsiders:
+        log, given["outsiders"] = without_outsiders(log, study.prepare.outsiders)
+    return log, given
+
+
+def digested(study: Study) -> str:
+    """What all cells depend on: the bytes of the input and of other files, the steps, the measures, our version and
+    that of results."""
+    inputs = [
+        [source] if source.startswith("synth:") else [sha256(path) for path in every_file([source])]
+        for source in study.sources
+    ]
+    judged = {**study.inputs, **{name: sha256(path) for name, path in measure_inputs.files_of(study.inputs).items()}}
+    parts = [inputs, study.read.said, msgspec.to_builtins(study.prepare), study.measures, judged, __version__, FORMAT]
+    return json.dumps(parts, sort_keys=True)
+
+
+class Results:
+    """The files of a study's cells, beside what people want to see. Their names are digests of all they depend on."""
+
+    def __init__(self, study: Study, kind: type[Any]) -> None:
+        self._study, self._kind = study, kind
+        self.folder = study.folder / "cells"
+        self._common = digested(study)
+
+    def path(self, cell: Cell) -> Path:
+        """Where the result of a cell is kept."""
+        method = made(self._study, cell)
+        params = asdict(method)  # a default counts the same whether it is said or not
+        params |= {name: sha256(path) for name, path in files_of(method).items()}
+        asked = [cell.method, params, cell.seed, *cell.steps, *([cell.measures] if cell.measures else [])]
+        text = self._common + json.dumps(asked, sort_keys=True)
+        return self.folder / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.json"
+
+    def keep(self, cell: Cell, **result: Any) -> None:
+        """Write the result of a cell."""
+        with placed(self.path(cell), force=True) as part:
+            part.write_bytes(json_bytes(self._kind(format=FORMAT, **result)))
+
+    def read(self, cell: Cell) -> Any:
+        """The result of a cell; InputError where its file holds something else."""
+        path = self.path(cell)
+        file = DeclaredFile(
+            name=f"{path.parent.parent.name}/{path.parent.name}/{path.name}",
+            verdict="is not a result of this study",
+            end="Delete it, and it is computed again.",
+        )
+        return json_file(path.read_bytes(), self._kind, FORMAT, file)
+
+
+def put(path: Path, text: str, inputs: Sequence[Path]) -> None:
+    """Write a file of the study, in place of what an earlier run wrote; never over something that a study reads."""
+    with placed(path, force=True, inputs=inputs) as part:
+        part.write_text(text, encoding="utf-8")
+
+
+def files_read(study: Study) -> list[Path]:
+    """The study file, the log, and the files that measures and methods need."""
+    sources = [source for source in study.sources if not source.startswith("synth:")]
+    given = measure_inputs.files_of(study.inputs).values()
+    params = [path for cell in study.cells for path in files_of(made(study, cell)).values()]
+    return [study.path, *(every_file(sources) if sources else ()), *given, *dict.fromkeys(params)]

@@ -11,17 +11,17 @@ instead. No row, word list or user of a real log went into them. There are four 
 The bytes depend on kind, users, seed and NumPy's random streams; never on batches or threads.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 import polars as pl
 
 from coterie.core.files import COMPRESSIONS, compressed
 from coterie.errors import ParameterError
 from coterie.synth import documents, people, topics, visits
-from coterie.synth._events import BLOCK_USERS, DAYS, LINES_MEAN, RANK_MAX
+from coterie.synth._kit import BLOCK_USERS, DAYS, LINES_MEAN, RANK_MAX
 
 __all__ = [
     "DAYS",
@@ -33,14 +33,37 @@ __all__ = [
     "from_text",
     "synthesize",
     "write",
-    "write_aol",
-    "write_clf",
-    "write_jsonl",
 ]
 
 _BLOCKS = {"topics": topics.blocks, "people": people.blocks}
-_VISITS, _DOCUMENTS = "visits", "documents"
-KINDS = (*_BLOCKS, _VISITS, _DOCUMENTS)
+
+
+class _Layout(NamedTuple):
+    """How a log of a kind is written."""
+
+    ending: str
+    """Of the name of its file."""
+    what: str
+    rows: float
+    """For each user, about."""
+    columns: Sequence[str | pl.Expr]
+    header: bytes = b""
+
+
+_AOL = _Layout(
+    ".tsv",
+    "text in AOL's layout",
+    LINES_MEAN,
+    ("user", "query", "time", "rank", "url"),
+    b"AnonID\tQuery\tQueryTime\tItemRank\tClickURL\n",
+)
+_LAYOUTS = {
+    **dict.fromkeys(_BLOCKS, _AOL),
+    "visits": _Layout(".log", "an access log", visits.LINES_MEAN, [visits.line()]),  # in the combined log format
+    # Made of plain letters: nothing is escaped.
+    "documents": _Layout(".jsonl", "JSON lines", 1, [pl.struct("doc", "topic", "text").struct.json_encode()]),
+}
+KINDS = tuple(_LAYOUTS)
 
 
 def batches(users: int, seed: int, kind: str = "topics", *, users_per_batch: int = 20_000) -> Iterator[pl.DataFrame]:
@@ -55,9 +78,9 @@ def batches(users: int, seed: int, kind: str = "topics", *, users_per_batch: int
         raise ValueError(f"users must be at least 1. Got {users!r} instead.")
     if kind not in KINDS:
         raise ValueError(f"kind must be one of {', '.join(KINDS)}. Got {kind!r} instead.")
-    if kind == _VISITS:
+    if kind == "visits":
         return visits.days(users, seed)
-    if kind == _DOCUMENTS:
+    if kind == "documents":
         return documents.documents(users, seed)
     rows = _BLOCKS[kind](users, seed)
     blocks = range(-(-users // BLOCK_USERS))
@@ -88,57 +111,25 @@ def from_text(text: str) -> pl.DataFrame:
 
 def check_name(path: Path, kind: str) -> None:
     """Raise ParameterError where a file has not the name of the layout of a kind."""
-    layouts = {_VISITS: (".log", "an access log"), _DOCUMENTS: (".jsonl", "JSON lines")}
-    end, layout = layouts.get(kind, (".tsv", "text in AOL's layout"))
-    if path.suffix not in (end, ".txt", ".gz", ".zst"):
-        raise ParameterError(f"A synthetic log of this kind is {layout}: name it {end}, {end}.gz or {end}.zst.")
+    ending, what = _LAYOUTS[kind].ending, _LAYOUTS[kind].what
+    if path.suffix not in (ending, ".txt", ".gz", ".zst"):
+        raise ParameterError(f"A synthetic log of this kind is {what}: name it {ending}, {ending}.gz or {ending}.zst.")
 
 
-def write(path: Path, users: int, seed: int, kind: str, progress: Callable[[float], None]) -> int:
-    """Write a synthetic log in the layout of its kind and return its number of rows; `progress` hears which share."""
-    expected = users * {_VISITS: visits.LINES_MEAN, _DOCUMENTS: 1}.get(kind, LINES_MEAN)
-
-    def share(rows: int) -> None:
-        progress(min(1.0, rows / expected))
-
-    if kind == _VISITS:
-        return write_clf(path, users, seed, share)
-    if kind == _DOCUMENTS:
-        return write_jsonl(path, users, seed, share)
-    return write_aol(path, users, seed, share, kind=kind)
-
-
-def write_aol(
-    path: Path, users: int, seed: int, progress: Callable[[int], None] | None = None, *, kind: str = "topics"
+def write(
+    path: Path, users: int, seed: int, kind: str = "topics", progress: Callable[[float], None] | None = None
 ) -> int:
-    """Write a synthetic search log in the layout of AOL and return its number of rows.
+    """Write a synthetic log in the layout of its kind and return its number of rows; `progress` hears which share.
 
-    A path that ends in .gz or .zst is compressed. `progress` is called with the rows written so far.
+    A path that ends in .gz or .zst is compressed.
     """
-    header = b"AnonID\tQuery\tQueryTime\tItemRank\tClickURL\n"
-    columns = ("user", "query", "time", "rank", "url")
-    return _write(path, header, (part.select(columns) for part in batches(users, seed, kind)), progress)
-
-
-def write_clf(path: Path, users: int, seed: int, progress: Callable[[int], None] | None = None) -> int:
-    """Write a synthetic access log in the combined log format and return its number of rows; as `write_aol`."""
-    return _write(path, b"", (part.select(visits.line()) for part in batches(users, seed, _VISITS)), progress)
-
-
-def write_jsonl(path: Path, users: int, seed: int, progress: Callable[[int], None] | None = None) -> int:
-    """Write synthetic documents as JSON lines with doc, topic and text, and return their number; as `write_aol`."""
-    parts = batches(users, seed, _DOCUMENTS)
-    lines = pl.struct("doc", "topic", "text").struct.json_encode()  # made of plain letters: nothing is escaped
-    return _write(path, b"", (part.select(lines) for part in parts), progress)
-
-
-def _write(path: Path, header: bytes, parts: Iterator[pl.DataFrame], progress: Callable[[int], None] | None) -> int:
-    rows = 0
+    parts = batches(users, seed, kind)  # where these are refused, no file is there
+    layout, rows = _LAYOUTS[kind], 0
     with ExitStack() as stack:
         file = _open(path, stack)
-        file.write(header)
+        file.write(layout.header)
         for part in parts:
-            part.write_csv(
+            part.select(layout.columns).write_csv(
                 file,
                 include_header=False,
                 separator="\t",
@@ -147,7 +138,7 @@ def _write(path: Path, header: bytes, parts: Iterator[pl.DataFrame], progress: C
             )
             rows += part.height
             if progress is not None:
-                progress(rows)
+                progress(min(1.0, rows / (users * layout.rows)))
     return rows
 
 

@@ -1,7 +1,7 @@
 """A synthetic corpus: documents with a topic, made of nouns of WordNet.
 
 Model
-    A topic is made of four to six fields of everyday nouns (`_words.py`), some of which other topics have as well: a
+    A topic is made of four to six fields of everyday nouns (`_kit.py`), some of which other topics have as well: a
     word tells little about the topic by itself, and words of a topic mean very different things (a bank, a judge and a
     school are about society). Each topic has stories: lists of some of its words, the first ones frequent.
     A document tells a story of its topic, and has another topic beside it. Its nouns come from the story, from the
@@ -31,7 +31,7 @@ import polars as pl
 
 from coterie import taxonomies
 from coterie.core.arrays import Ints
-from coterie.synth._words import FIELDS, NOUNS, PLURALS, WORDS, cumulative, pick, split, stream, zipf
+from coterie.synth._kit import FIELDS, NOUNS, PLURALS, WORDS, cumulative, pick, split, stream, zipf
 
 BLOCK = 500  # documents that are made at once
 NOUNS_MEDIAN, NOUNS_SPREAD = 130, 0.5  # of a document

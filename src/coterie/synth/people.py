@@ -1,7 +1,7 @@
 """A synthetic log whose users are about as hard to group as people are.
 
 Model
-    There are 38 fields of everyday nouns (`_words.py`), in a ring of related ones, and a few topics in each, more in
+    There are 38 fields of everyday nouns (`_kit.py`), in a ring of related ones, and a few topics in each, more in
     larger logs. A topic has a list of words: most from its own field, some from the two beside it, some from anywhere,
     and made-up names of its own. So topics of a field share many words, and topics of related fields some.
     A user has 1 to 4 lasting interests and a passing one, which gives way to another after eight sessions. A session is
@@ -30,28 +30,7 @@ import numpy as np
 import polars as pl
 
 from coterie.core.arrays import Floats, Ints
-from coterie.synth._events import BLOCK_USERS, Schedule, activity, begin, first_typed, lines, schedule
-from coterie.synth._words import (
-    FIELDS,
-    HEADS,
-    MIX,
-    MODIFIERS,
-    NOUNS,
-    PLURALS,
-    RARE_SYLLABLES,
-    SYLLABLES,
-    as_hosts,
-    as_sites,
-    cumulative,
-    join,
-    pick,
-    spell,
-    split,
-    stream,
-    table_of_words,
-    with_fakes,
-    zipf,
-)
+from coterie.synth import _kit as kit
 
 # Words.
 HEAPS_EXPONENT = 0.35  # how what people search for grows with their number; sizes are those of 1,000 users
@@ -61,8 +40,8 @@ LIST_EXPONENT = 0.8
 FIELD_EXPONENT = 0.2  # in a field the general words are in more topics
 SOURCES = (0.50, 0.18, 0.10, 0.22)  # words of a topic: its field, the fields beside it, anywhere, names of its own
 PLURAL = 0.4  # of the nouns of a topic
-LINKING = split("the of in for and how to a on with what from by at is where my can your does")
-EVERYDAY = [word for word in MODIFIERS if word not in LINKING]
+LINKING = kit.split("the of in for and how to a on with what from by at is where my can your does")
+EVERYDAY = [word for word in kit.MODIFIERS if word not in LINKING]
 LINKING_EXPONENT, EVERYDAY_EXPONENT = 0.7, 0.3
 TOWNS_AT_1000, TOWN_EXPONENT = 150, 0.7
 SITES_AT_1000, SITE_EXPONENT = 400, 1.0
@@ -91,7 +70,7 @@ AROUND = (0.20, 0.14, 0.28, 0.10, 0.08, 0.20)  # linking, everyday, of the topic
 SUBJECT_LAST = 0.3  # of errands: words go before the subject
 RARE_HOSTS = 0.4
 
-RARE = len(SYLLABLES) ** RARE_SYLLABLES
+RARE = len(kit.SYLLABLES) ** kit.RARE_SYLLABLES
 _HASH_WEIGHTS = 3**31 * np.arange(1, WIDTH + 1) + 1  # tell the order of words apart
 
 
@@ -117,9 +96,9 @@ def _dice(salt: int, *numbers: Ints | int) -> Floats:
     """A number in [0, 1) for each tuple of numbers, always the same one."""
     bits = np.array([salt], np.uint64)
     for number in numbers:
-        bits = (bits ^ np.asarray(number).astype(np.uint64)) * MIX
+        bits = (bits ^ np.asarray(number).astype(np.uint64)) * kit.MIX
         bits = bits ^ (bits >> np.uint64(29))
-    bits = bits * MIX
+    bits = bits * kit.MIX
     return (bits >> np.uint64(11)) / 2.0**53
 
 
@@ -129,65 +108,65 @@ def _at(cdf: Floats, dice: Floats) -> Ints:
 
 
 def _world(users: int, seed: int) -> _World:
-    rng = stream(seed, "people")
+    rng = kit.stream(seed, "people")
     growth = max(1.0, users / 1000)
     siblings, size, towns = (
         round(number * growth**HEAPS_EXPONENT) for number in (TOPICS_AT_1000, LIST_AT_1000, TOWNS_AT_1000)
     )
-    topics, sites = siblings * len(FIELDS), round(SITES_AT_1000 * growth)
-    first_name = len(LINKING) + len(EVERYDAY) + 2 * len(NOUNS)
+    topics, sites = siblings * len(kit.FIELDS), round(SITES_AT_1000 * growth)
+    first_name = len(LINKING) + len(EVERYDAY) + 2 * len(kit.NOUNS)
     first_town = first_name + topics * size
-    made_up = table_of_words(first_town - first_name + towns + sites, rng)
+    made_up = kit.table_of_words(first_town - first_name + towns + sites, rng)
     words = pl.concat(
-        [pl.Series(LINKING + EVERYDAY + NOUNS + PLURALS), made_up.head(len(made_up) - sites)], rechunk=True
+        [pl.Series(LINKING + EVERYDAY + kit.NOUNS + kit.PLURALS), made_up.head(len(made_up) - sites)], rechunk=True
     )
     return _World(
         salt=int(rng.integers(2**63)),
         words=words,
-        hosts=as_hosts(words),
-        sites=_sites(rng, pl.concat([pl.Series(HEADS), made_up.tail(sites - len(HEADS))], rechunk=True)),
+        hosts=kit.as_hosts(words),
+        sites=_sites(rng, pl.concat([pl.Series(kit.HEADS), made_up.tail(sites - len(kit.HEADS))], rechunk=True)),
         siblings=siblings,
         lists=_lists(rng, siblings, size, first_name),
         by_popularity=rng.permutation(topics),
         first_town=first_town,
-        topic_cdf=zipf(topics, TOPIC_EXPONENT),
-        list_cdf=zipf(size, LIST_EXPONENT),
-        town_cdf=zipf(towns, TOWN_EXPONENT),
-        site_cdf=zipf(sites, SITE_EXPONENT),
+        topic_cdf=kit.zipf(topics, TOPIC_EXPONENT),
+        list_cdf=kit.zipf(size, LIST_EXPONENT),
+        town_cdf=kit.zipf(towns, TOWN_EXPONENT),
+        site_cdf=kit.zipf(sites, SITE_EXPONENT),
     )
 
 
 def _lists(rng: np.random.Generator, siblings: int, size: int, first_name: int) -> Ints:
     """The words of each topic, the most frequent first."""
-    shape = (siblings * len(FIELDS), size)
+    shape = (siblings * len(kit.FIELDS), size)
     own = np.arange(shape[0])[:, None] // siblings
     neighbour = own + rng.choice([-1, 1], shape)
-    anywhere = rng.integers(len(FIELDS), size=shape)
+    anywhere = rng.integers(len(kit.FIELDS), size=shape)
     names = first_name + np.arange(shape[0] * size).reshape(shape)
-    source = pick(rng, cumulative(SOURCES), shape)
+    source = kit.pick(rng, kit.cumulative(SOURCES), shape)
     source[:, LIST_AT_1000:] = len(SOURCES) - 1  # fields are small: what a larger log adds are names
-    nouns = _of_field(rng, np.choose(np.minimum(source, 2), (own, neighbour, anywhere)) % len(FIELDS))
+    nouns = _of_field(rng, np.choose(np.minimum(source, 2), (own, neighbour, anywhere)) % len(kit.FIELDS))
     return np.where(source == len(SOURCES) - 1, names, nouns)
 
 
 def _of_field(rng: np.random.Generator, fields: Ints) -> Ints:
     """A noun of each field, in the singular or in the plural."""
-    number = {noun: place for place, noun in enumerate(NOUNS, start=len(LINKING) + len(EVERYDAY))}
-    members = [[number[noun] for noun in field] for field in FIELDS.values()]
-    tables = [zipf(len(field), FIELD_EXPONENT) for field in FIELDS.values()]
+    number = {noun: place for place, noun in enumerate(kit.NOUNS, start=len(LINKING) + len(EVERYDAY))}
+    members = [[number[noun] for noun in field] for field in kit.FIELDS.values()]
+    tables = [kit.zipf(len(field), FIELD_EXPONENT) for field in kit.FIELDS.values()]
     drawn = np.empty(fields.shape, np.int64)
     for field, (nouns, table) in enumerate(zip(members, tables, strict=True)):
         here = fields == field
-        drawn[here] = np.array(nouns)[pick(rng, table, int(here.sum()))]
-    return drawn + len(NOUNS) * (rng.random(fields.shape) < PLURAL)
+        drawn[here] = np.array(nouns)[kit.pick(rng, table, int(here.sum()))]
+    return drawn + len(kit.NOUNS) * (rng.random(fields.shape) < PLURAL)
 
 
 def _sites(rng: np.random.Generator, names: pl.Series) -> pl.Series:
     dice = pl.Series(rng.random(len(names)))
-    return as_sites(names, dice < 0.25, dice < 0.5)
+    return kit.as_sites(names, dice < 0.25, dice < 0.5)
 
 
-def _topics(rng: np.random.Generator, events: Schedule, users: int, people: Ints, world: _World) -> Ints:
+def _topics(rng: np.random.Generator, events: kit.Schedule, users: int, people: Ints, world: _World) -> Ints:
     """The topic of each session."""
     _, first = np.unique(events.session, return_index=True)  # sessions are numbered without gaps, but not by time
     user = events.user[first]
@@ -199,7 +178,7 @@ def _topics(rng: np.random.Generator, events: Schedule, users: int, people: Ints
     number = rng.integers(LASTING_MIN, LASTING_MAX + 1, size=users)
     lasting = (number[user] * rng.random(sessions) ** FAVOURITE).astype(np.int64)
     phase = (nth + (rng.random(users) * PASSING_SESSIONS).astype(np.int64)[user]) // PASSING_SESSIONS
-    about = pick(rng, cumulative(SESSIONS), sessions)
+    about = kit.pick(rng, kit.cumulative(SESSIONS), sessions)
     dice = np.choose(
         about,
         (_dice(world.salt, 1, people[user], lasting), _dice(world.salt, 2, people[user], phase), rng.random(sessions)),
@@ -229,7 +208,7 @@ def _texts(rng: np.random.Generator, user: Ints, topic: Ints, errand: Ints, worl
     first, second = _subjects(rng, user[begins], topic[begins], world)
     last = rng.random(len(begins)) < SUBJECT_LAST
 
-    lengths = 1 + pick(rng, cumulative(LENGTHS), size)
+    lengths = 1 + kit.pick(rng, kit.cumulative(LENGTHS), size)
     lengths = np.where(lengths == 5, np.minimum(4 + rng.geometric(LONG_STOP, size), WIDTH), lengths)
     parts = _around(rng, user, topic, world)
     parts[:, 0] = first[place]
@@ -240,7 +219,7 @@ def _texts(rng: np.random.Generator, user: Ints, topic: Ints, errand: Ints, worl
     turned = np.where(last[place][:, None], lengths[:, None] - 1 - column, column)
     parts = np.take_along_axis(parts, turned % WIDTH, axis=1)
     parts[column >= lengths[:, None]] = -1
-    texts = with_fakes(rng, join(parts, world.words), lengths)
+    texts = kit.with_fakes(rng, kit.join(parts, world.words), lengths)
 
     site = np.flatnonzero(rng.random(size) < NAVIGATION)
     nth = (SITES_OF_A_USER * rng.random(len(site)) ** FAVOURITE).astype(np.int64)
@@ -254,11 +233,11 @@ def _texts(rng: np.random.Generator, user: Ints, topic: Ints, errand: Ints, worl
 def _around(rng: np.random.Generator, user: Ints, topic: Ints, world: _World) -> Ints:
     """Words that go around a subject."""
     shape = (len(user), WIDTH)
-    kind = pick(rng, cumulative(AROUND), shape)
-    linking = pick(rng, zipf(len(LINKING), LINKING_EXPONENT), shape)
-    everyday = len(LINKING) + pick(rng, zipf(len(EVERYDAY), EVERYDAY_EXPONENT), shape)
+    kind = kit.pick(rng, kit.cumulative(AROUND), shape)
+    linking = kit.pick(rng, kit.zipf(len(LINKING), LINKING_EXPONENT), shape)
+    everyday = len(LINKING) + kit.pick(rng, kit.zipf(len(EVERYDAY), EVERYDAY_EXPONENT), shape)
     sibling = topic[:, None] // world.siblings * world.siblings + rng.integers(world.siblings, size=shape)
-    place = pick(rng, world.list_cdf, shape)
+    place = kit.pick(rng, world.list_cdf, shape)
     town = world.first_town + _at(world.town_cdf, _dice(world.salt, 6, user))[:, None]
     rare = len(world.words) + rng.integers(RARE, size=shape)
     of_topic, of_field = world.lists[topic[:, None], place], world.lists[sibling, place]
@@ -270,13 +249,13 @@ def blocks(users: int, seed: int) -> Callable[[int], pl.DataFrame]:
     world = _world(users, seed)
 
     def rows(block: int) -> pl.DataFrame:
-        rng, ids = begin(stream(seed, "people", 1 + block), block, users)
-        people = block * BLOCK_USERS + np.arange(len(ids))
-        events = schedule(rng, activity(rng, len(ids)))
+        rng, ids = kit.begin(kit.stream(seed, "people", 1 + block), block, users)
+        people = block * kit.BLOCK_USERS + np.arange(len(ids))
+        events = kit.schedule(rng, kit.activity(rng, len(ids)))
         topics = _topics(rng, events, len(ids), people, world)[events.session]
         begins = (np.diff(events.session, prepend=-1) != 0) | (rng.random(len(topics)) < NEW_ERRAND)
         returns = RETURN * rng.random(len(ids)) ** RETURN_SKEW
-        origins = first_typed(rng, events, returns[events.user], HABIT)
+        origins = kit.first_typed(rng, events, returns[events.user], HABIT)
         typed = np.flatnonzero(origins == np.arange(len(origins)))
         texts, keys = _texts(rng, people[events.user[typed]], topics[typed], np.cumsum(begins)[typed], world)
         asked = np.searchsorted(typed, origins)
@@ -285,11 +264,11 @@ def blocks(users: int, seed: int) -> Callable[[int], pl.DataFrame]:
             query = asked[event]
             dice = _dice(world.salt, 7, keys[query], rank)
             word = world.lists[topics[typed][query], _at(world.list_cdf, _dice(world.salt, 8, keys[query], rank))]
-            rare = as_hosts(spell((dice * RARE).astype(np.int64), RARE_SYLLABLES))
+            rare = kit.as_hosts(kit.spell((dice * RARE).astype(np.int64), kit.RARE_SYLLABLES))
             return pl.select(
                 pl.when(pl.Series(dice < RARE_HOSTS)).then(rare).otherwise(world.hosts.gather(word))
             ).to_series()
 
-        return lines(rng, ids, events, texts.gather(asked), hosts)
+        return kit.lines(rng, ids, events, texts.gather(asked), hosts)
 
     return rows

@@ -38,26 +38,7 @@ import numpy as np
 import polars as pl
 
 from coterie.core.arrays import Floats, Ints
-from coterie.synth._events import Schedule, activity, begin, first_typed, lines, schedule
-from coterie.synth._words import (
-    FOREIGN,
-    HEADS,
-    MIX,
-    MODIFIERS,
-    RARE_SYLLABLES,
-    SYLLABLES,
-    WORDS,
-    as_hosts,
-    cumulative,
-    decorate,
-    join,
-    pick,
-    split,
-    stream,
-    table_of_words,
-    zipf,
-    zipf_with_top,
-)
+from coterie.synth import _kit as kit
 
 TOPICS_PER_USER, TOPIC_EXPONENT = 4, 0.5
 FAVOURITE = 1.5  # above 1: the first topic of a user gets more sessions than the others
@@ -88,7 +69,7 @@ RARE_WORDS = (1.0, 0.25, 0.10, 0.06, 0.05)  # chance per modifier, by length of 
 
 HASH_WEIGHTS = 3**31 * np.arange(1, PERSONAL_WIDTH + 1) + 1  # tell the order of words apart
 
-THEMES = split(WORDS["themes"])
+THEMES = kit.split(kit.WORDS["themes"])
 TOPICS = len(THEMES)
 
 
@@ -109,27 +90,27 @@ class _Vocabulary:
 
     def draw(self, rng: np.random.Generator, topics: Ints, general_share: float) -> Ints:
         """One pool query for each entry of `topics`."""
-        own = self.general + pick(rng, self.topic_cdf, len(topics)) * TOPICS + topics
-        common = pick(rng, self.general_cdf, len(topics))
+        own = self.general + kit.pick(rng, self.topic_cdf, len(topics)) * TOPICS + topics
+        common = kit.pick(rng, self.general_cdf, len(topics))
         return np.where(rng.random(len(topics)) < general_share, common, own)
 
 
 def _vocabulary(users: int, seed: int) -> _Vocabulary:
-    rng = stream(seed, "vocabulary")
+    rng = kit.stream(seed, "vocabulary")
     pool = POOL_PER_USER * users
-    general = max(2 * len(HEADS), round(pool * GENERAL_PER_POOL))
+    general = max(2 * len(kit.HEADS), round(pool * GENERAL_PER_POOL))
     rows = max(TOPIC_QUERIES_MIN, round(pool * (1 - GENERAL_PER_POOL) / TOPICS))
     size = general + rows * TOPICS
     own_modifiers = round(MODIFIERS_AT_1000 * max(1.0, users / 1000) ** HEAPS_EXPONENT)
-    first_head = len(MODIFIERS) + own_modifiers * (TOPICS + 1)
+    first_head = len(kit.MODIFIERS) + own_modifiers * (TOPICS + 1)
 
-    words = table_of_words(first_head + 2 * size, rng)
+    words = kit.table_of_words(first_head + 2 * size, rng)
     topic_heads = first_head + general
-    for start, given in ((0, MODIFIERS), (first_head, HEADS), (topic_heads, THEMES + FOREIGN)):
+    for start, given in ((0, kit.MODIFIERS), (first_head, kit.HEADS), (topic_heads, THEMES + kit.FOREIGN)):
         words.scatter(np.arange(start, start + len(given)), given)
     top = TOP_SHARE / (POOL_SHARE * GENERAL_SHARE)
-    general_cdf = zipf_with_top(general, top)
-    topic_cdf = zipf_with_top(rows, TOPIC_TOP_SHARE)
+    general_cdf = kit.zipf_with_top(general, top)
+    topic_cdf = kit.zipf_with_top(rows, TOPIC_TOP_SHARE)
     plans = (_plan(rng, general_cdf, 1, ONE_WORD_HEADS), _plan(rng, topic_cdf, TOPICS, 1))
     lengths = np.concatenate([plans[0][0], plans[1][0]])
     parents = np.concatenate([plans[0][1], plans[1][1] + general])
@@ -138,8 +119,8 @@ def _vocabulary(users: int, seed: int) -> _Vocabulary:
     _write_pool(rng, parts, lengths, parents, first_head)
     return _Vocabulary(
         words=words,
-        hosts=as_hosts(words.slice(first_head, size)),
-        queries=join(parts, words),
+        hosts=kit.as_hosts(words.slice(first_head, size)),
+        queries=kit.join(parts, words),
         parts=parts,
         lengths=lengths,
         parents=parents,
@@ -159,7 +140,7 @@ def _plan(rng: np.random.Generator, cdf: Floats, lists: int, one_word: int) -> t
     shares = np.array(POOL_LENGTHS)
     shares[0] = max(0.0, (shares[0] - cdf[one_word - 1]) / (1 - cdf[one_word - 1]))
     shares[1:] *= (1 - shares[0]) / shares[1:].sum()
-    lengths = 1 + pick(rng, cumulative(shares), (rows, lists))
+    lengths = 1 + kit.pick(rng, kit.cumulative(shares), (rows, lists))
     lengths[:one_word] = 1
     row = np.arange(rows)[:, None]
     nearest = np.maximum.accumulate(np.where(lengths == 1, row, 0), axis=0)
@@ -171,9 +152,9 @@ def _plan(rng: np.random.Generator, cdf: Floats, lists: int, one_word: int) -> t
 def _modifiers(rng: np.random.Generator, topics: Ints, width: int, own_modifiers: int) -> Ints:
     """Words that go around a head: everyday ones, or ones of the topic."""
     shape = (len(topics), width)
-    everyday = pick(rng, zipf(len(MODIFIERS), MODIFIER_EXPONENT), shape)
-    own = pick(rng, zipf(own_modifiers, MODIFIER_EXPONENT), shape)
-    own += len(MODIFIERS) + topics[:, None] * own_modifiers
+    everyday = kit.pick(rng, kit.zipf(len(kit.MODIFIERS), MODIFIER_EXPONENT), shape)
+    own = kit.pick(rng, kit.zipf(own_modifiers, MODIFIER_EXPONENT), shape)
+    own += len(kit.MODIFIERS) + topics[:, None] * own_modifiers
     return np.where(rng.random(shape) < EVERYDAY_MODIFIERS, everyday, own)
 
 
@@ -181,7 +162,7 @@ def _write_pool(rng: np.random.Generator, parts: Ints, lengths: Ints, parents: I
     """Put heads among the modifiers in `parts`: a query's own, an entity, or its parent refined."""
     size = len(lengths)
     row = np.arange(size)
-    shape = pick(rng, cumulative(SHAPES[:3]), size)
+    shape = kit.pick(rng, kit.cumulative(SHAPES[:3]), size)
     at = np.choose(shape, (0 * row, lengths - 1, np.minimum(1, lengths - 1)))
     parts[row, at] = first_head + parents
     entity = rng.random(size) < ENTITY_SHARE
@@ -196,7 +177,7 @@ def _new_queries(rng: np.random.Generator, topics: Ints, shared: _Vocabulary) ->
     from_pool = rng.random(len(topics)) < POOL_SHARE
     drawn = shared.draw(rng, topics[from_pool], GENERAL_SHARE)
     parts, lengths = _personal(rng, topics[~from_pool], shared)
-    personal = decorate(rng, join(parts, shared.words), lengths)
+    personal = kit.decorate(rng, kit.join(parts, shared.words), lengths)
     order = np.argsort(np.argsort(~from_pool, kind="stable"))  # pool first -> order of events
     texts = pl.concat([shared.queries.gather(drawn), personal], rechunk=True).gather(order)
     keys = np.concatenate([drawn, parts @ HASH_WEIGHTS])[order]
@@ -207,17 +188,17 @@ def _new_queries(rng: np.random.Generator, topics: Ints, shared: _Vocabulary) ->
 def _personal(rng: np.random.Generator, topics: Ints, shared: _Vocabulary) -> tuple[Ints, Ints]:
     """Words and lengths of queries written for one event."""
     size = len(topics)
-    lengths = 1 + pick(rng, cumulative(PERSONAL_LENGTHS), size)
+    lengths = 1 + kit.pick(rng, kit.cumulative(PERSONAL_LENGTHS), size)
     longer = np.minimum(5 + rng.geometric(LONG_STOP, size) - 1, PERSONAL_WIDTH)
     lengths = np.where(lengths == 5, longer, lengths)
     parts = _modifiers(rng, topics, PERSONAL_WIDTH, shared.own_modifiers)
     rare = rng.random(parts.shape) < np.array(RARE_WORDS)[np.minimum(lengths, 5) - 1][:, None]
-    space = len(SYLLABLES) ** RARE_SYLLABLES
+    space = len(kit.SYLLABLES) ** kit.RARE_SYLLABLES
     parts[rare] = len(shared.words) + rng.integers(space, size=np.count_nonzero(rare))
 
     heads = shared.draw(rng, topics, GENERAL_HEADS)
     heads = np.where(shared.lengths[heads] >= lengths, shared.parents[heads], heads)
-    shape = pick(rng, cumulative(SHAPES), size)
+    shape = kit.pick(rng, kit.cumulative(SHAPES), size)
     taken = np.where((shape == 3) | (lengths == 1), 0, shared.lengths[heads])
     rest = lengths - taken
     at = np.choose(shape, (0 * rest, rest, np.minimum(1, rest), 0 * rest))
@@ -228,16 +209,16 @@ def _personal(rng: np.random.Generator, topics: Ints, shared: _Vocabulary) -> tu
     return parts, lengths
 
 
-def _topics(rng: np.random.Generator, events: Schedule, users: int) -> Ints:
+def _topics(rng: np.random.Generator, events: kit.Schedule, users: int) -> Ints:
     """The topic of each event: nearly always one of the user's own, the same within a session."""
-    popularity = zipf(TOPICS, TOPIC_EXPONENT)
-    own = pick(rng, popularity, (users, TOPICS_PER_USER))
+    popularity = kit.zipf(TOPICS, TOPIC_EXPONENT)
+    own = kit.pick(rng, popularity, (users, TOPICS_PER_USER))
     number = rng.integers(1, TOPICS_PER_USER + 1, size=users)
     sessions = int(events.session.max()) + 1
     user = np.empty(sessions, np.int64)
     user[events.session] = events.user
     chosen = own[user, (number[user] * rng.random(sessions) ** FAVOURITE).astype(np.int64)]
-    other = pick(rng, popularity, sessions)
+    other = kit.pick(rng, popularity, sessions)
     topic = np.where(rng.random(sessions) < OFF_TOPIC_SESSIONS, other, chosen)
     return topic[events.session]
 
@@ -247,10 +228,10 @@ def blocks(users: int, seed: int) -> Callable[[int], pl.DataFrame]:
     shared = _vocabulary(users, seed)
 
     def rows(block: int) -> pl.DataFrame:
-        rng, users_of = begin(stream(seed, "users", block), block, users)
-        events = schedule(rng, activity(rng, len(users_of)))
+        rng, users_of = kit.begin(kit.stream(seed, "users", block), block, users)
+        events = kit.schedule(rng, kit.activity(rng, len(users_of)))
         topics = _topics(rng, events, len(users_of))
-        origins = first_typed(rng, events, RETURN)
+        origins = kit.first_typed(rng, events, RETURN)
         typed = np.flatnonzero(origins == np.arange(len(origins)))
         texts, keys, sites = _new_queries(rng, topics[typed], shared)
         asked = np.searchsorted(typed, origins)
@@ -259,15 +240,15 @@ def blocks(users: int, seed: int) -> Callable[[int], pl.DataFrame]:
             query = asked[event]
             return shared.hosts.gather(_results(keys[query], sites[query], rank, topics[typed][query], shared))
 
-        return lines(rng, users_of, events, texts.gather(asked), hosts)
+        return kit.lines(rng, users_of, events, texts.gather(asked), hosts)
 
     return rows
 
 
 def _results(key: Ints, site: Ints, rank: Ints, topics: Ints, shared: _Vocabulary) -> Ints:
     """The host at a rank: fixed for a query, mostly a popular host of its topic."""
-    bits = (key.astype(np.uint64) + np.uint64(1)) * MIX + rank.astype(np.uint64)
-    bits = (bits ^ (bits >> np.uint64(29))) * MIX
+    bits = (key.astype(np.uint64) + np.uint64(1)) * kit.MIX + rank.astype(np.uint64)
+    bits = (bits ^ (bits >> np.uint64(29))) * kit.MIX
     part = (bits >> np.uint64(11)) / 2.0**53
     row = (len(shared.topic_cdf) * part**HOST_SKEW).astype(np.int64)
     return np.where((rank == 1) & (site >= 0), site, shared.general + row * TOPICS + topics)

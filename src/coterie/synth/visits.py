@@ -35,23 +35,7 @@ import numpy as np
 import polars as pl
 
 from coterie.core.arrays import Flags, Floats, Ints
-from coterie.synth._events import HOURS
-from coterie.synth._words import (
-    BOT_CDF,
-    BOTS,
-    BROWSER_CDF,
-    BROWSERS,
-    NOUNS,
-    UPDATED,
-    cumulative,
-    pick,
-    spell,
-    split,
-    stream,
-    table_of_words,
-    with_fakes,
-    zipf,
-)
+from coterie.synth import _kit as kit
 
 FIRST_DAY, DAYS = np.datetime64("2024-04-01", "us"), 28  # four weeks from a Monday
 WEEK = (1.0, 1.05, 1.05, 1.0, 0.9, 0.65, 0.7)
@@ -59,7 +43,7 @@ LINES_MEAN = 13.0  # of a visitor, about
 
 # The site. Numbers of pages are those for 1,000 visitors.
 HEAPS_EXPONENT = 0.5  # how the site grows with its visitors
-SECTIONS = split("blog docs articles projects products support news photos downloads about")
+SECTIONS = kit.split("blog docs articles projects products support news photos downloads about")
 SECOND_AT_1000, THIRD_AT_1000 = 45, 170
 PAGE_EXPONENT = 0.95
 IMAGES = 3  # of a page, at most
@@ -165,7 +149,7 @@ def days(users: int, seed: int) -> Iterator[pl.DataFrame]:
     visitor, day = _sessions(visitors, seed)
     ends = np.searchsorted(day, np.arange(DAYS + 1))
     for number, (start, end) in enumerate(pairwise(ends)):
-        yield _day(stream(seed, "visits of a day", number), number, visitor[start:end], site, visitors)
+        yield _day(kit.stream(seed, "visits of a day", number), number, visitor[start:end], site, visitors)
 
 
 def line() -> pl.Expr:
@@ -192,17 +176,17 @@ def line() -> pl.Expr:
 
 
 def _site(users: int, seed: int) -> _Site:
-    rng = stream(seed, "site")
+    rng = kit.stream(seed, "site")
     growth = max(1.0, users / 1000) ** HEAPS_EXPONENT
     second, third, hosts = (round(number * growth) for number in (SECOND_AT_1000, THIRD_AT_1000, HOSTS_AT_1000))
     first = len(SECTIONS)
     above = np.concatenate([
         np.zeros(1 + first, np.int64),
-        1 + np.sort(pick(rng, zipf(first, 0.7), second)),
-        1 + first + np.sort(pick(rng, zipf(second, 0.5), third)),
+        1 + np.sort(kit.pick(rng, kit.zipf(first, 0.7), second)),
+        1 + first + np.sort(kit.pick(rng, kit.zipf(second, 0.5), third)),
     ])  # fmt: skip
     pages = len(above)
-    words = table_of_words(second + third + hosts + MISSING + 1, rng).to_list()
+    words = kit.table_of_words(second + third + hosts + MISSING + 1, rng).to_list()
     names = [*SECTIONS, *words[: second + third]]
     below = np.bincount(above[1:], minlength=pages)
     paths = ["/"]
@@ -235,20 +219,20 @@ def _site(users: int, seed: int) -> _Site:
         first_weak=int(begins[5]),
         first_missing=int(begins[6]),
         by_popularity=np.concatenate([np.zeros(1, np.int64), 1 + rng.permutation(pages - 1)]),
-        popularity=zipf(pages, PAGE_EXPONENT),
+        popularity=kit.zipf(pages, PAGE_EXPONENT),
         searches=searches,
-        search_cdf=zipf(len(searches), SEARCH_EXPONENT),
+        search_cdf=kit.zipf(len(searches), SEARCH_EXPONENT),
         hosts=pl.Series([f"https://{word}.example/" for word in words[second + third : second + third + hosts]]),
-        host_cdf=zipf(hosts, HOST_EXPONENT),
+        host_cdf=kit.zipf(hosts, HOST_EXPONENT),
     )
 
 
 def _searches(rng: np.random.Generator, size: int) -> pl.Series:
     """What is searched for, as it stands in addresses."""
-    lengths = 1 + pick(rng, cumulative((0.35, 0.35, 0.2, 0.1)), size)
-    nouns = rng.integers(len(NOUNS), size=(size, 4)).tolist()
-    texts = [" ".join(NOUNS[noun] for noun in row[:n]) for row, n in zip(nouns, lengths.tolist(), strict=True)]
-    written = with_fakes(rng, pl.Series(texts), lengths)
+    lengths = 1 + kit.pick(rng, kit.cumulative((0.35, 0.35, 0.2, 0.1)), size)
+    nouns = rng.integers(len(kit.NOUNS), size=(size, 4)).tolist()
+    texts = [" ".join(kit.NOUNS[noun] for noun in row[:n]) for row, n in zip(nouns, lengths.tolist(), strict=True)]
+    written = kit.with_fakes(rng, pl.Series(texts), lengths)
     return written.str.replace_all("@", "%40", literal=True).str.replace_all(" ", "+", literal=True)
 
 
@@ -256,15 +240,15 @@ def _searches(rng: np.random.Generator, size: int) -> pl.Series:
 
 
 def _visitors(users: int, seed: int) -> _Visitors:
-    rng = stream(seed, "visitors")
+    rng = kit.stream(seed, "visitors")
     program = rng.random(users) < PROGRAMS
-    browser, bot = pick(rng, BROWSER_CDF, users), pick(rng, BOT_CDF, users)
+    browser, bot = kit.pick(rng, kit.BROWSER_CDF, users), kit.pick(rng, kit.BOT_CDF, users)
     updates = rng.random(users) < UP_TO_DATE
     named = ~program & (rng.random(users) < NAMED)
-    names = spell(rng.integers(100_000, size=users), 3)
+    names = kit.spell(rng.integers(100_000, size=users), 3)
     return _Visitors(
         program=program,
-        agent=np.where(program, len(BROWSERS) + bot, browser),
+        agent=np.where(program, len(kit.BROWSERS) + bot, browser),
         updated_on=np.where(updates, rng.integers(1, DAYS, size=users), DAYS),
         address=_addresses(rng, users),
         name=pl.select(pl.when(pl.Series(named)).then(names)).to_series(),
@@ -278,7 +262,7 @@ def _addresses(rng: np.random.Generator, users: int) -> pl.Series:
     owner = np.arange(users)
     shared = rng.random(users) < SHARED_ADDRESS
     owner[shared] = rng.integers(max(1, users // 50), size=int(shared.sum()))
-    prefix = providers[pick(rng, zipf(len(providers), PROVIDER_EXPONENT), users)][owner]
+    prefix = providers[kit.pick(rng, kit.zipf(len(providers), PROVIDER_EXPONENT), users)][owner]
     host, interface = rng.integers(65_536, size=users)[owner], rng.integers(2**32, size=users)[owner]
     six = (rng.random(users) < SIX)[owner]
     octets = (pl.Series(part) for part in (prefix, host >> 8, host & 255))
@@ -292,12 +276,12 @@ def _addresses(rng: np.random.Generator, users: int) -> pl.Series:
 
 def _sessions(visitors: _Visitors, seed: int) -> tuple[Ints, Ints]:
     """Who comes on which day, by day."""
-    rng = stream(seed, "sessions")
+    rng = kit.stream(seed, "sessions")
     users = len(visitors.program)
     people = 1 + (rng.random(users) < RETURNS) * rng.geometric(1 - RETURN_AGAIN, users)
     count = np.where(visitors.program, 1 + rng.poisson(_SESSIONS_OF_PROGRAMS - 1, users), people)
     visitor = np.repeat(np.arange(users), count)
-    day = pick(rng, cumulative(np.resize(WEEK, DAYS)), len(visitor))
+    day = kit.pick(rng, kit.cumulative(np.resize(WEEK, DAYS)), len(visitor))
     order = np.argsort(day, kind="stable")
     return visitor[order], day[order]
 
@@ -328,8 +312,8 @@ def _day(rng: np.random.Generator, day: int, visitor: Ints, site: _Site, visitor
     )
 
 
-_AGENTS = pl.Series([*BROWSERS, *BOTS])
-_LATER = np.concatenate([UPDATED, len(BROWSERS) + np.arange(len(BOTS))])
+_AGENTS = pl.Series([*kit.BROWSERS, *kit.BOTS])
+_LATER = np.concatenate([kit.UPDATED, len(kit.BROWSERS) + np.arange(len(kit.BOTS))])
 
 
 def _rows(
@@ -348,12 +332,12 @@ def _people(rng: np.random.Generator, visitor: Ints, site: _Site) -> tuple[pl.Da
     session = np.repeat(np.arange(len(visitor)), lengths)
     landing = np.diff(session, prepend=-1) > 0
     page = walk[seen]
-    hour = pick(rng, cumulative([int(weight) for weight in HOURS.split()]), len(visitor))
+    hour = kit.pick(rng, kit.cumulative([int(weight) for weight in kit.HOURS.split()]), len(visitor))
     gap = np.where(landing, 0, 2 + GAP_MEDIAN * np.exp(GAP_SIGMA * rng.standard_normal(len(page))))
     elapsed = np.cumsum(gap)
     second = (hour * 3600 + rng.integers(3600, size=len(visitor)))[session]
     second = second + (elapsed - elapsed[landing][session]).astype(np.int64)
-    status = np.array(list(STATUS))[pick(rng, cumulative(list(STATUS.values())), len(page))]
+    status = np.array(list(STATUS))[kit.pick(rng, kit.cumulative(list(STATUS.values())), len(page))]
     form = page >= site.pages
     status[form] = 200
     lost = status == 404
@@ -382,7 +366,7 @@ def _walk(rng: np.random.Generator, sessions: int, site: _Site) -> tuple[Ints, I
     further = np.where(rng.random(sessions) < FURTHER, rng.geometric(1 - STAY, sessions), 0)
     lengths = np.minimum(1 + further, PAGES_MAX)
     walk = np.full((sessions, int(lengths.max(initial=1))), -1)
-    page = site.by_popularity[pick(rng, site.popularity, sessions)]
+    page = site.by_popularity[kit.pick(rng, site.popularity, sessions)]
     for step in range(walk.shape[1]):
         goes_on = lengths > step
         walk[goes_on, step] = page[goes_on]
@@ -392,10 +376,10 @@ def _walk(rng: np.random.Generator, sessions: int, site: _Site) -> tuple[Ints, I
 
 def _next(rng: np.random.Generator, page: Ints, site: _Site) -> Ints:
     size = len(page)
-    where = pick(
-        rng, cumulative((BELOW, BESIDE, ABOVE, SEARCH, FORM, 1 - BELOW - BESIDE - ABOVE - SEARCH - FORM)), size
+    where = kit.pick(
+        rng, kit.cumulative((BELOW, BESIDE, ABOVE, SEARCH, FORM, 1 - BELOW - BESIDE - ABOVE - SEARCH - FORM)), size
     )
-    anywhere = site.by_popularity[pick(rng, site.popularity, size)]
+    anywhere = site.by_popularity[kit.pick(rng, site.popularity, size)]
     at = np.minimum(page, site.pages - 1)  # forms have no place in the tree: from there to any page
     where[page >= site.pages] = 5
     above, skewed = site.above[at], rng.random(size) ** FAVOURITE
@@ -410,12 +394,12 @@ def _next(rng: np.random.Generator, page: Ints, site: _Site) -> Ints:
 def _marks(rng: np.random.Generator, page: Ints, site: _Site) -> pl.Series:
     """What follows the page in an address; null for most."""
     kinds = list(MARKS)
-    kind = pick(rng, cumulative([1 - sum(MARKS.values()), *MARKS.values()]), len(page)) - 1
+    kind = kit.pick(rng, kit.cumulative([1 - sum(MARKS.values()), *MARKS.values()]), len(page)) - 1
     kind[(page >= site.pages) | (page == 0)] = -1
     number = rng.integers(2**62, size=len(page))
     searched = np.flatnonzero(page == site.pages)
     marked = np.flatnonzero(kind >= 0)
-    queries = site.searches.gather(pick(rng, site.search_cdf, len(searched)))
+    queries = site.searches.gather(kit.pick(rng, site.search_cdf, len(searched)))
     more = pl.Series(rng.random(len(searched)) < NEXT_RESULTS)
     asked = pl.select(pl.format("?q={}{}", queries, pl.when(more).then(pl.lit("&page=2")).otherwise(pl.lit(""))))
     others = [_mark(kinds[k], n) for k, n in zip(kind[marked].tolist(), number[marked].tolist(), strict=True)]
@@ -432,17 +416,17 @@ def _mark(kind: str, number: int) -> str:
 
 def _outside(rng: np.random.Generator, size: int, site: _Site) -> pl.Series:
     """Where people come from; null for nowhere."""
-    words = site.searches.gather(pick(rng, site.search_cdf, size))
+    words = site.searches.gather(kit.pick(rng, site.search_cdf, size))
     engine = rng.integers(len(WITH_WORDS), size=size)
     asked = pl.select(pl.concat_str(pl.Series(WITH_WORDS).gather(engine), words)).to_series()
     sources = (
         pl.Series([None] * size, dtype=pl.String),
         pl.Series(ENGINES).gather(rng.integers(len(ENGINES), size=size)),
         asked,
-        site.hosts.gather(pick(rng, site.host_cdf, size)),
+        site.hosts.gather(kit.pick(rng, site.host_cdf, size)),
         pl.Series(NETWORKS).gather(rng.integers(len(NETWORKS), size=size)),
     )
-    kind = pick(rng, cumulative(REFERRERS), size)
+    kind = kit.pick(rng, kit.cumulative(REFERRERS), size)
     return pl.concat(sources, rechunk=True).gather(kind * size + np.arange(size))
 
 
@@ -479,14 +463,14 @@ def _assets(
 
 def _programs(rng: np.random.Generator, visitor: Ints, site: _Site, visitors: _Visitors) -> pl.DataFrame:
     """What programs ask for: robots.txt, then pages in any order, or weak spots."""
-    agent = visitors.agent[visitor] - len(BROWSERS)
-    heads = np.array([_HEAD in name for name in BOTS])[agent]
-    honest = agent < len(BOTS) - PRETENDERS
+    agent = visitors.agent[visitor] - len(kit.BROWSERS)
+    heads = np.array([_HEAD in name for name in kit.BOTS])[agent]
+    honest = agent < len(kit.BOTS) - PRETENDERS
     count = rng.geometric(1 / REQUESTS_MEAN, len(visitor))
     session = np.repeat(np.arange(len(visitor)), count)
     first = np.diff(session, prepend=-1) > 0
     page = rng.integers(site.pages, size=len(session))
-    status = np.array([200, 304, 404, 301])[pick(rng, cumulative((0.88, 0.05, 0.03, 0.04)), len(session))]
+    status = np.array([200, 304, 404, 301])[kit.pick(rng, kit.cumulative((0.88, 0.05, 0.03, 0.04)), len(session))]
     lost = status == 404
     page[lost] = site.first_missing + rng.integers(MISSING, size=int(lost.sum()))
     page[rng.random(len(page)) < 0.02] = site.feed

@@ -32,12 +32,10 @@ from typing import IO, Any
 
 import polars as pl
 
-from coterie.core.files import CHUNK, compressed, compression, open_bytes
-from coterie.core.log import Release, sha256_of
-from coterie.core.parts import Part, even_sizes, part_name
+from coterie.core.digests import Part, RowDigest, digest_of_rows, even_sizes, part_name, sha256_of
+from coterie.core.files import CHUNK, Scratch, compressed, compression, open_bytes
+from coterie.core.log import Release
 from coterie.core.promise import Check
-from coterie.core.row_digest import RowDigest, digest_of_rows
-from coterie.core.scratch import Scratch
 from coterie.core.shapes import LEVEL, QUERIES, Shape
 from coterie.core.threads import Progress
 from coterie.errors import BrokenPromiseError

@@ -31,14 +31,12 @@ from typing import Any
 
 import polars as pl
 
-from coterie.core.files import OBJECTS, Place, place_of
+from coterie.core.digests import Part, digest_of_rows, list_digest, listed_parts, sidecar_path
+from coterie.core.files import OBJECTS, Place, Scratch, disk_is_full, place_of
 from coterie.core.log import Listing, Log, Record, Release
-from coterie.core.parts import Part, list_digest, listed_parts, sidecar_path
 from coterie.core.plan import Draft
 from coterie.core.promise import promise_nothing
-from coterie.core.row_digest import digest_of_rows
 from coterie.core.run import Run
-from coterie.core.scratch import Scratch, disk_is_full
 from coterie.core.shapes import TIME, Shape
 from coterie.core.threads import Progress, Told
 from coterie.errors import BrokenPromiseError, CoterieError, InputError, MissingError, ParameterError

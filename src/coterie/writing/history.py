@@ -22,8 +22,9 @@ from msgspec import structs
 
 from coterie.core import registry
 from coterie.core.declared import Declared, DeclaredFile, Scalar, json_bytes, json_file
+from coterie.core.digests import sha256_of
 from coterie.core.files import HISTORY_ENDING, home_of
-from coterie.core.log import GROUPS_DIGEST, GROUPS_OF, Listing, Log, Release, digest_of, sha256_of
+from coterie.core.log import GROUPS_DIGEST, GROUPS_OF, Listing, Log, Release, digest_of
 from coterie.core.plan import Method, is_seeded, refuse_log, refuse_seed, spends
 from coterie.core.wording import in_words_of
 from coterie.errors import InputError, InternalError, MissingError, ParameterError

@@ -12,12 +12,11 @@ from typing import Any
 import polars as pl
 
 from coterie.core import registry
+from coterie.core.digests import changed_parts, digest_of_rows, refuse_other_files, refuse_other_parts
 from coterie.core.log import EarlierGroups, Log, Record, earlier_groups
 from coterie.core.params import with_values
-from coterie.core.parts import changed_parts, refuse_other_files, refuse_other_parts
 from coterie.core.plan import Method, Plan, can_regroup, regroup
 from coterie.core.promise import Case, Check, Status, Verdict, promise_class
-from coterie.core.row_digest import digest_of_rows
 from coterie.core.run import Run
 from coterie.core.shapes import VISITS, Shape
 from coterie.errors import InputError, MissingError, ParameterError

@@ -12,10 +12,10 @@ from msgspec import Meta
 from coterie import regimes
 from coterie.core import registry
 from coterie.core.declared import Declared, DeclaredFile, Scalar, as_declared, json_bytes, json_file, keys_of
+from coterie.core.digests import Part, Sha256, list_digest
+from coterie.core.digests import sidecar_path as sidecar_path
 from coterie.core.log import Log, Record, Release
 from coterie.core.params import File, Param, params_of
-from coterie.core.parts import Part, Sha256, list_digest
-from coterie.core.parts import sidecar_path as sidecar_path
 from coterie.core.plan import Facts
 from coterie.core.promise import NOTHING, Check, Promise, promise_class, promise_nothing, released_shape, to_dict
 from coterie.core.shapes import RELEASED_SHAPES, SHAPES, Shape
@@ -70,7 +70,7 @@ class Sidecar(Declared, frozen=True, kw_only=True):
     sha256: Sha256
     """Of the released file; of a release of parts that of their list, as `sha256sum part-* | sha256sum` prints it."""
     rows_sha256: Sha256
-    """Of the rows, whatever they lie in (`core/row_digest.py`)."""
+    """Of the rows, whatever they lie in (`core/digests.py`)."""
     parts: tuple[Part, ...]
     """The files of a release of parts, in order."""
     table: bool

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from coterie import regimes
+from coterie.core.digests import MOST_PARTS, sidecar_path
 from coterie.core.files import COMPRESSIONS, Place, place_of
 from coterie.core.log import Release
-from coterie.core.parts import MOST_PARTS, sidecar_path
 from coterie.core.promise import NOTHING
 from coterie.core.shapes import QUERIES, Shape
 from coterie.errors import ParameterError

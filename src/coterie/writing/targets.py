@@ -16,9 +16,8 @@ from pathlib import Path
 
 import polars as pl
 
-from coterie.core.files import HISTORY_ENDING
-from coterie.core.parts import is_release_of_parts
-from coterie.core.scratch import Scratch, disk_is_full, sweep
+from coterie.core.digests import is_release_of_parts
+from coterie.core.files import HISTORY_ENDING, Scratch, disk_is_full, sweep
 from coterie.errors import InputError, MissingError, ParameterError
 
 _ANOTHER = "Choose another name."

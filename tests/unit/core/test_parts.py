@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import coterie
-from coterie.core.parts import (
+from coterie.core.digests import (
     changed_parts,
     even_sizes,
     is_release_of_parts,

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from coterie.core import scratch
-from coterie.core.scratch import Scratch
+from coterie.core import files as scratch
+from coterie.core.files import Scratch
 
 
 @pytest.fixture
@@ -121,7 +121,7 @@ def _process(pid):
 
 def _child(code, folder):
     """A process that has made a scratch folder and waits."""
-    imports = "from coterie.core.scratch import Scratch\nfrom pathlib import Path\n"
+    imports = "from coterie.core.files import Scratch\nfrom pathlib import Path\n"
     code = f"{imports}{code}\nprint(s.path, flush=True)\ninput()"
     process = subprocess.Popen(
         [sys.executable, "-c", code],

@@ -9,7 +9,7 @@ import coterie
 from coterie.core.promise import Case, Check
 from coterie.core.run import HERE
 from coterie.core.shapes import QUERIES
-from coterie.engines.judging import divided
+from coterie.engines.remote import divided
 from coterie.testing.scattered import Scattered
 
 RELEASED = coterie.log(

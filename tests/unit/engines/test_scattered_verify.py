@@ -8,8 +8,8 @@ import pytest
 
 import coterie
 from coterie.core import registry
+from coterie.core.digests import BLOCK
 from coterie.core.plan import refuse_engine
-from coterie.core.row_digest import BLOCK
 from coterie.core.shapes import VISITS
 from coterie.engines.local import Local
 from coterie.errors import InputError, ParameterError

@@ -17,7 +17,7 @@ import pytest
 
 import coterie
 from coterie import jobs
-from coterie.core import scratch
+from coterie.core import files as scratch
 from coterie.errors import InputError, MissingError, ParameterError
 from coterie.gate import follow
 from coterie.gate.gate import Gate

@@ -10,20 +10,20 @@ import polars as pl
 import pytest
 
 import coterie
+from coterie import synth
 from coterie.core import registry
 from coterie.core.shapes import NORMAL
 from coterie.errors import ParameterError
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.reading import source as _source
 from coterie.reading.reading import takes_of
-from coterie.synth import write_aol
 
 
 @pytest.fixture
 def file(tmp_path):
     """A log with queries that need normalizing, and some that are empty."""
     path = tmp_path / "log.tsv"
-    write_aol(path, 60, 3)
+    synth.write(path, 60, 3)
     with path.open("a", encoding="utf-8") as out:
         for user in range(9):
             for query in ("  Ünïcode  STRASSE ", "a-b", "-", "Ｆｕｌｌ width"):

@@ -237,7 +237,7 @@ def test_what_inspect_suggests(write):
     rows = [("search_params", "q", 2.0, "rows"), ("search_params", "s", 1.0, "rows"),
             ("search_params", "referrer", 1.0, "rows")]  # fmt: skip
     assert coterie.inspect(log).filter(pl.col("name") == "search_params").rows() == rows
-    shown = jobs.inspect_logs([str(write("a.log", "".join(lines)))], steps=["default"], for_people=True)
+    shown = jobs.inspect_logs([str(write("a.log", "".join(lines)))], steps=["default"], **how(for_people=True))
     assert shown.filter(pl.col("name") == "search_params").rows() == rows, "also where steps cut addresses"
     assert search_params(coterie.read("synth:users=20,seed=1")) == {}
 

@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 import coterie
+from coterie.core.digests import digest_of_rows
 from coterie.core.plan import Draft
-from coterie.core.row_digest import digest_of_rows
 from coterie.core.run import Run
 from coterie.core.shapes import TERMS
 from coterie.engines.local import Local

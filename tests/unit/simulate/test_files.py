@@ -5,16 +5,16 @@ import json
 
 import pytest
 
+from coterie import synth
 from coterie.errors import NotApplicableError, ParameterError
 from coterie.simulate import protocol
 from coterie.simulate.run import simulate_files
-from coterie.synth import write_aol
 
 
 @pytest.fixture
 def log(tmp_path):
     path = tmp_path / "log.tsv"
-    write_aol(path, 30, 7)
+    synth.write(path, 30, 7)
     return path
 
 

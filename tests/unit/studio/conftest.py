@@ -2,7 +2,7 @@
 
 import pytest
 
-from coterie.synth import write_aol
+from coterie import synth
 from tests.helpers.studios import studio
 
 
@@ -16,7 +16,7 @@ def browser():
 def log_file(tmp_path_factory):
     """A synthetic log of 60 people, in the layout of AOL's."""
     path = tmp_path_factory.mktemp("studio-log") / "log.tsv"
-    write_aol(path, 60, 7)
+    synth.write(path, 60, 7)
     return path
 
 

@@ -14,11 +14,11 @@ from pathlib import Path
 import httpx
 import pytest
 
+from coterie import synth
 from coterie.reports import shown
 from coterie.studio import decisions
 from coterie.studio.plain import Wanted
 from coterie.studio.queue import start_process
-from coterie.synth import write_aol
 from tests.helpers.studios import commands_on, pasted, studio
 
 
@@ -105,7 +105,7 @@ def test_commands_of_a_decision_without_its_record_claim_nothing(browser, decide
 def test_every_command_on_a_page_works_when_it_is_pasted(browser, tmp_path):
     """For a file with a space and a leading dash in its name, which was dropped: its owner has it here."""
     name = "-my log.tsv"
-    write_aol(tmp_path / name, 30, 7)
+    synth.write(tmp_path / name, 30, 7)
     where = browser.done(
         browser.post("/open", {"how": "drop"}, files={"files": (name, (tmp_path / name).read_bytes())})
     )

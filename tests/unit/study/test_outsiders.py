@@ -1,14 +1,11 @@
-"""People who are kept out, regimes in place of methods, and steps of single tables.
-
-Covers: study/inputs.py
-"""
+"""People who are kept out, regimes in place of methods, and steps of single tables."""
 
 import polars as pl
 import pytest
 
 from coterie.errors import InputError
 from coterie.study import load_study, run_study
-from coterie.study.inputs import read_log
+from coterie.study.run import read_log
 
 STUDY = """
 [read]

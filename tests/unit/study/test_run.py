@@ -116,7 +116,7 @@ def test_results_are_declared(study):
 def test_another_version_computes_everything_again(study, monkeypatch, learnt):
     run_study(load_study(study))
     learnt.clear()
-    monkeypatch.setattr("coterie.study.inputs.__version__", "0.0.1")
+    monkeypatch.setattr("coterie.study.run.__version__", "0.0.1")
     run_study(load_study(study))
     assert learnt == [3, 4, 1]
 

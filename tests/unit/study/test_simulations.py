@@ -1,7 +1,4 @@
-"""Studies of simulations.
-
-Covers: study/inputs.py
-"""
+"""Studies of simulations."""
 
 import csv
 
@@ -10,8 +7,7 @@ from scipy import stats
 
 from coterie.errors import InputError, ParameterError, UnknownNameError
 from coterie.study import load_study, run_study
-from coterie.study.inputs import runs
-from coterie.study.simulations import interval_of_mean
+from coterie.study.run import interval_of_mean, runs
 
 STUDY = """
 [read]

@@ -10,7 +10,7 @@ import coterie
 from coterie import synth
 from coterie.errors import ParameterError
 from coterie.synth import documents
-from coterie.synth._words import FIELDS, NOUNS
+from coterie.synth._kit import FIELDS, NOUNS
 from coterie.taxonomies import load
 
 
@@ -58,7 +58,7 @@ def test_from_a_source_and_from_a_file(tmp_path, corpus):
     assert made.synthetic
     assert made.settings == {"terms": 20, "min_length": 3, "words": "nouns"}
     path = tmp_path / "corpus.jsonl.gz"
-    assert synth.write_jsonl(path, 600, 7) == 600
+    assert synth.write(path, 600, 7, "documents") == 600
     read = coterie.read(path, terms=20)
     assert read.to_polars().sort("doc", "term").equals(made.to_polars().sort("doc", "term"))
     plain = tmp_path / "corpus.jsonl"

@@ -15,7 +15,7 @@ from polars.testing import assert_frame_equal
 
 from coterie import synth
 from coterie.synth import people
-from coterie.synth._words import FIELDS, NOUNS, PLURALS
+from coterie.synth._kit import FIELDS, NOUNS, PLURALS
 
 DIGEST = "e39b461c390d8cc8"
 

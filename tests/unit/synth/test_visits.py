@@ -19,7 +19,7 @@ from coterie import jobs, synth
 from coterie.core.shapes import VISITS
 from coterie.errors import ParameterError
 from coterie.synth import visits
-from coterie.synth._words import BOTS, BROWSERS, UPDATED
+from coterie.synth._kit import BOTS, BROWSERS, UPDATED
 from coterie.text.agents import VISITOR_PARTS, parse_agents
 
 DIGEST = "e562a6b52efcc488"
@@ -82,7 +82,7 @@ def test_other_names_of_files_are_refused(tmp_path: Path) -> None:
 
 
 def test_lines_that_are_no_requests_are_written_as_servers_write_them(tmp_path: Path) -> None:
-    synth.write_clf(tmp_path / "log.log", 1_000, 7)
+    synth.write(tmp_path / "log.log", 1_000, 7, "visits")
     lines = (tmp_path / "log.log").read_text(encoding="utf-8").splitlines()
     odd = [line for line in lines if ' "-" 400 ' in line or r' "\x16\x03\x01" 400 ' in line]
     assert len(odd) == log().filter(pl.col("path") == "").height > 0

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 import coterie
-from coterie import jobs
+from coterie import jobs, synth
 from coterie.errors import BrokenPromiseError, CoterieError, InputError, MissingError, ParameterError
 from coterie.methods.suppress_rare import SuppressRare
-from coterie.synth import write_aol
 from coterie.testing import queries_log
 from coterie.writing.history import History
 from coterie.writing.target import Target
@@ -24,7 +23,7 @@ STEPS = ("normalize", "drop_empty")
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     path = tmp_path_factory.mktemp("made") / "log.tsv"
-    write_aol(path, 40, 7)
+    synth.write(path, 40, 7)
     return path.read_bytes()
 
 

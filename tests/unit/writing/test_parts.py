@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import coterie
+from coterie.core.digests import even_sizes
 from coterie.core.files import open_bytes
-from coterie.core.parts import even_sizes
 from coterie.engines.remote import recut
 from coterie.errors import BrokenPromiseError, ParameterError
 from coterie.methods.microaggregate import Microaggregate

@@ -22,10 +22,9 @@ import polars as pl
 from coterie.apps.spark.engine import Spark
 from coterie.apps.spark.files import addresses
 from coterie.core import registry
-from coterie.core.files import compression, expand, first_bytes
+from coterie.core.files import Scratch, compression, disk_is_full, expand, first_bytes, in_memory
 from coterie.core.files import head as head_of
 from coterie.core.log import Log
-from coterie.core.scratch import Scratch, disk_is_full, in_memory
 from coterie.core.shapes import TERMS, Shape
 from coterie.errors import InputError, MissingError, NoRowsError, ParameterError
 from coterie.reading.formats import table

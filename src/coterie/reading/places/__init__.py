@@ -13,8 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from coterie.core.files import OBJECTS, STDIN, Place, place_of
-from coterie.core.scratch import Scratch
+from coterie.core.files import OBJECTS, STDIN, Place, Scratch, place_of
 from coterie.errors import MissingError, ParameterError
 
 

@@ -20,8 +20,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 from urllib.parse import urlsplit
 
-from coterie.core.files import Place
-from coterie.core.scratch import disk_is_full
+from coterie.core.files import Place, disk_is_full
 from coterie.errors import InputError, MissingError, ParameterError
 from coterie.reading.places import needs_extra
 

@@ -330,7 +330,7 @@ def test_a_worker_that_is_killed_leaves_no_line_on_a_disk(tmp_path):
     """Its folder in memory is swept by the next one."""
     code = """if True:
         import os, signal, polars
-        from coterie.core import scratch
+        from coterie.core import files as scratch
         from coterie.apps.spark import reading
         from coterie.reading.reading import Reading
         print(scratch._MEMORY.is_dir())

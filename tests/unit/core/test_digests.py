@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from coterie.core import row_digest
-from coterie.core.row_digest import RowDigest, block_digest, digest_of_blocks, digest_of_rows
+from coterie.core import digests as row_digest
+from coterie.core.digests import RowDigest, block_digest, digest_of_blocks, digest_of_rows
 from coterie.core.shapes import TIME
 from coterie.errors import InternalError
 
