@@ -155,6 +155,41 @@ def test_a_budget_holds_under_another_name_before_anything_was_spent(folder):
         coterie.anonymize(coterie.read(log), "private_counts", history=book, log_name="other", **PRIVATE)
 
 
+@pytest.mark.parametrize(
+    "names", [("a.tsv", "log.tsv"), ("log.tsv", "a.tsv"), ("z.tsv", "log.tsv"), ("log.tsv", "z.tsv")]
+)
+def test_a_budget_holds_whatever_is_read_beside_the_log_and_in_any_order(folder, names):
+    """A run over two files spends of the people in both, so it is in the list of each that has a budget."""
+    log, paths = folder / "python" / "log.tsv", [folder / "python" / name for name in names]
+    for path in {*paths} - {log}:
+        path.write_text("user\tquery\ttime\n" + "".join(f"w{n}\tsea\t2026-03-02 10:00:00\n" for n in range(9)))
+    assert run("ledger", "budget", "2.5,1e-4", log).exit_code == 0
+    coterie.anonymize(coterie.read(paths), "private_counts", **PRIVATE)
+    done = run("anonymize", "private_counts", *paths, "-o", folder / "a.tsv", "--epsilon", 1, "--delta", 1e-6)
+    assert done.exit_code == 0, done.exception
+    assert [entry.epsilon for entry in spent(log)] == [1.0, 1.0]
+    before = sorted(path.name for path in log.parent.iterdir())
+    for read in (paths, paths[::-1], log):
+        with pytest.raises(ParameterError, match=r"epsilon of 2\.5 in all, 2 spent in 2 runs"):
+            coterie.anonymize(coterie.read(read), "private_counts", **PRIVATE)
+    lists = [path for path in log.parent.iterdir() if path.name.endswith(".history.json")]
+    assert {len(History(path=path, log_name="").read().spent) for path in lists} == {2}, (
+        "what is refused spends nothing"
+    )
+    assert sorted(path.name for path in log.parent.iterdir()) == before
+
+
+def test_the_same_files_in_another_order_have_one_list(folder):
+    first, second = folder / "python" / "log.tsv", folder / "python" / "z.tsv"
+    second.write_text("user\tquery\ttime\n")
+    for paths in ((first, second), (second, first)):
+        coterie.anonymize(coterie.read(paths), "private_counts", **PRIVATE)
+        done = run("anonymize", "suppress_rare", *paths, "-o", folder / "a.tsv", "-k", 3, "--force")
+        assert done.exit_code == 0, done.exception
+    assert len(spent(first)) == 2
+    assert [path.name for path in folder.rglob("*.history.json")] == ["log.tsv.history.json"]
+
+
 def test_what_shares_a_name_or_its_bytes_is_one_log_over_any_number_of_steps(folder):
     """The same name with other bytes, and these bytes under another name: a chain of three, and one budget."""
     log, book = folder / "python" / "log.tsv", folder / "book.json"
@@ -397,10 +432,21 @@ def test_measure_takes_one_name_and_the_release_first(folder):
             coterie.measure(*missing)
 
 
+def test_a_release_in_memory_is_not_measured_against_another_log(folder):
+    """As the command line refuses it: by the digests of files."""
+    log = coterie.read(folder / "python" / "log.tsv")
+    other = folder / "python" / "other.tsv"
+    other.write_text("user\tquery\ttime\n" + "".join(f"w{n}\tsea\t2026-03-02 10:00:00\n" for n in range(9)))
+    release = coterie.anonymize(log, "suppress_rare", k=3)
+    with pytest.raises(InputError, match="made from other input files than the original"):
+        coterie.measure(release, "mass", original=coterie.read(other))
+
+
 @pytest.mark.parametrize(
     ("call", "says"),
     [
         (lambda log, _: coterie.anonymize(log, "private_counts"), "population"),
+        (lambda log, _: coterie.anonymize(log, "suppress_rare", k=3, blocks=0), "blocks must be a whole number"),
         (lambda _, out: coterie.write(_release(), out / "x.y"), "kind"),
         (lambda _, out: coterie.write(_release(), "-"), "kind"),
         (lambda _, out: coterie.write(_release(), out / "a.parquet", csv_safe=True), "csv_safe"),

@@ -201,13 +201,15 @@ def expand(patterns: Sequence[str | Path], folders: bool = False) -> list[Path]:
 
 
 def home_of(paths: Sequence[Path]) -> Path | None:
-    """The file or folder beside which the list of a log's releases lies, the first one; None for pipes and others.
+    """The file or folder beside which the list of a log's releases lies; None for pipes and others.
 
-    A link is the log that it leads to: two lists of one log would not know of each other.
+    Of several it is the first by name, in whatever order they are given. A link is the log that it leads to: two lists
+    of one log would not know of each other.
     """
-    first = paths[0] if paths else None
-    if first is None or not (first.is_file() or first.is_dir()):
+    there = [path for path in paths if path.is_file() or path.is_dir()]
+    if not there:
         return None
+    first = min(there, key=lambda path: str(path.resolve()))
     return first.resolve() if first.is_dir() or first.is_symlink() else first
 
 

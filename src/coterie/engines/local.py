@@ -35,6 +35,8 @@ def blocks_for(log: Log, holds_rows: bool) -> int:
 
 def engine_for(log: Log, method: Method, blocks: int | None) -> Engine:
     """The engine of a log, or this machine; ParameterError where a method cannot run on the engine."""
+    if blocks is not None and blocks < 1:
+        raise ParameterError(f"--blocks must be a whole number of at least 1. Got {blocks} instead.")
     if log.engine.here:
         return Local(blocks_for(log, holds_rows(method)) if blocks is None else blocks)
     refuse_engine(method)

@@ -102,7 +102,7 @@ class Comparison:
             original, release = original.plain, replace(release, log=release.log.plain)
         shape = release.log.shape
         refuse_other_shape(shape, original)
-        if release.record is not None and release.sha256:
+        if release.record is not None:
             refuse_other_input(original, release.record)
         as_read = original if as_read is None else as_read
         if not original.steps:

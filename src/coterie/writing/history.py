@@ -354,13 +354,19 @@ class History:
         """
         with one_at_a_time(self.path.parent):
             listed = self.read()
-            known = [each.log for each in listed.budgets if files and each.files == files]
-            before = self.spent_before(listed, new[0].input_digest, known)
-            names = {self.log_name, *known, *(entry.log for entry in before)}
-            kept = [each for each in listed.budgets if each.log in names]
-            for allowed in kept if allowance is None else [*kept, allowance]:
-                allowed.refuse(before, new)
+            self.refuse_beyond(listed, new, allowance, files)
             self._write(structs.replace(listed, spent=(*listed.spent, *new)))
+
+    def refuse_beyond(
+        self, listed: HistoryFile, new: Sequence[Spent], allowance: Allowance | None = None, files: str = ""
+    ) -> None:
+        """ParameterError where the allowance, or a budget in the file, does not allow what is about to be spent."""
+        known = [each.log for each in listed.budgets if files and each.files == files]
+        before = self.spent_before(listed, new[0].input_digest, known)
+        names = {self.log_name, *known, *(entry.log for entry in before)}
+        kept = [each for each in listed.budgets if each.log in names]
+        for allowed in kept if allowance is None else [*kept, allowance]:
+            allowed.refuse(before, new)
 
     def allow(self, allowance: Allowance) -> None:
         """Keep a budget of this log, in place of the one that it has."""
@@ -503,23 +509,35 @@ def spend(
             "--history FILE, or leave out --history none."
         )
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    history.spend(
-        [
-            Spent(
-                log=history.log_name,
-                input_digest=log.digest,
-                date=now,
-                method=name,
-                what=cost.what,
-                epsilon=cost.epsilon,
-                delta=cost.delta,
-                orders=cost.orders,
-            )
-            for name, cost in costs
-        ],
-        budget,
-        digest_of(log.file_digests) if log.sources else "",
-    )
+    new = [
+        Spent(
+            log=history.log_name,
+            input_digest=log.digest,
+            date=now,
+            method=name,
+            what=cost.what,
+            epsilon=cost.epsilon,
+            delta=cost.delta,
+            orders=cost.orders,
+        )
+        for name, cost in costs
+    ]
+    others = _with_budgets_beside(log, history)
+    for book in others:  # before anything is listed
+        book.refuse_beyond(book.read(), new)
+    history.spend(new, budget, digest_of(log.file_digests) if log.sources else "")
+    for book in others:
+        book.spend([structs.replace(entry, log=book.log_name) for entry in new], None)
+
+
+def _with_budgets_beside(log: Log, history: History) -> list[History]:
+    """The lists beside the other files of a log that keep a budget: a run over several files spends of all of them."""
+    if not history.beside:
+        return []
+    homes = {home.absolute() for source in log.sources if (home := home_of([source])) is not None}
+    books = (History.of(home, None, needed=True) for home in sorted(homes))
+    others = (book for book in books if book is not None and not is_same_file(book.path, history.path))
+    return [book for book in others if book.path.exists() and book.budget() is not None]
 
 
 def spend_in(log: Log, method: Method, history: History | None, seed: int | None) -> tuple[str, ...]:

@@ -188,7 +188,7 @@ def refuse_other_input(original: Log, record: Record) -> None:
     An original that is no file, or a record that names none, cannot be compared.
     """
     expected = record.run.get("input_sha256")
-    if expected and original.sources and list(expected) != [sha256(path) for path in original.sources]:
+    if expected and original.sources and list(expected) != list(original.file_digests):
         raise InputError(
             "The run record was made from other input files than the original that was given. Give the files that were "
             "anonymized, in the same order."
