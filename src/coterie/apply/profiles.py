@@ -12,8 +12,8 @@ import numpy as np
 import polars as pl
 
 from coterie.core.log import Log
-from coterie.core.params import Choice, Late, NumberOr, Range, With, check_params, with_values
-from coterie.core.plan import Draft, Facts, Plan, enough_subjects
+from coterie.core.params import Choice, Late, NumberOr, Range, With, with_values
+from coterie.core.plan import Draft, Facts, Method, Plan, enough_subjects
 from coterie.core.promise import Promise
 from coterie.core.registry import name_of
 from coterie.core.run import Run
@@ -73,7 +73,7 @@ _SMALL_M = 3  # what the warning suggests
 _ROWS_AT_ONCE = 20_000  # of the groups whose profiles are computed together; without effect on the result
 
 
-class PublishesProfiles:
+class PublishesProfiles(Method):
     """A method that releases one profile for each group of users. It lists these parameters in an order of its own."""
 
     k: int
@@ -91,9 +91,7 @@ class PublishesProfiles:
     status: ClassVar[str] = "experimental"
     holds_rows: ClassVar[bool] = True
     anywhere: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        check_params(self, name_of(self))
+    regroups: ClassVar[bool] = True
 
     def refuse_elsewhere(self) -> None:
         """Phrases are cut on one machine: which ones enough users typed is found out there."""

@@ -14,7 +14,7 @@ from pathlib import Path
 import polars as pl
 
 from coterie.core.log import Log
-from coterie.core.plan import Method, holds_rows, refuse_engine
+from coterie.core.plan import Method, refuse_engine
 from coterie.core.run import Engine
 from coterie.core.scratch import Scratch
 from coterie.errors import ParameterError
@@ -36,7 +36,7 @@ def blocks_for(log: Log, holds_rows: bool) -> int:
 def engine_for(log: Log, method: Method, blocks: int | None) -> Engine:
     """The engine of a log, or this machine; ParameterError where a method cannot run on the engine."""
     if log.engine.here:
-        return Local(blocks_for(log, holds_rows(method)) if blocks is None else blocks)
+        return Local(blocks_for(log, method.holds_rows) if blocks is None else blocks)
     refuse_engine(method)
     if blocks is not None:
         raise ParameterError("--blocks cuts the rows of one machine into blocks: leave it out with --engine.")

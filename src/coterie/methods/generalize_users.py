@@ -40,8 +40,8 @@ from coterie import taxonomies
 from coterie.apply.profiles import named_subjects, release_texts
 from coterie.core.arrays import Ints, offsets
 from coterie.core.log import Log
-from coterie.core.params import Choice, File, Flag, Late, Range, check_params
-from coterie.core.plan import Draft, Facts, Plan, enough_subjects
+from coterie.core.params import Choice, File, Flag, Late, Range
+from coterie.core.plan import Draft, Facts, Method, Plan, enough_subjects
 from coterie.core.run import Run
 from coterie.core.shapes import GROUPS, QUERIES, Shape
 from coterie.promises.user_k_anonymity import UserKAnonymity
@@ -50,7 +50,7 @@ from coterie.text.words import digest_of
 
 
 @dataclass(frozen=True, kw_only=True)
-class GeneralizeUsers:
+class GeneralizeUsers(Method):
     """Release each user as the most specific set of concepts that at least k users share."""
 
     k: Annotated[int, Range(2), Late(), "smallest number of users that share a released set of concepts"] = 5
@@ -68,9 +68,7 @@ class GeneralizeUsers:
 
     accepts: ClassVar[tuple[Shape, ...]] = (QUERIES,)
     status: ClassVar[str] = "experimental"
-
-    def __post_init__(self) -> None:
-        check_params(self, "generalize_users")
+    regroups: ClassVar[bool] = True
 
     def promises(self, facts: Facts) -> tuple[UserKAnonymity, ...]:
         """At least k users share each released set."""

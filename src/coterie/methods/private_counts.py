@@ -45,8 +45,8 @@ import polars as pl
 
 from coterie.core.arrays import Flags, Ints
 from coterie.core.log import Log
-from coterie.core.params import Above, Choice, Days, Late, NumberOr, Range, ShareOr, check_params
-from coterie.core.plan import Cost, Draft, Facts, Plan
+from coterie.core.params import Above, Choice, Days, Late, NumberOr, Range, ShareOr
+from coterie.core.plan import Cost, Draft, Facts, Method, Plan
 from coterie.core.randomness import gaussian_draws
 from coterie.core.run import Run
 from coterie.core.shapes import COUNTS, QUERIES, VISITS, Shape
@@ -69,7 +69,7 @@ _BASELINES = ("wgm", "sips", "korolova")
 
 
 @dataclass(frozen=True, kw_only=True)
-class PrivateCounts:
+class PrivateCounts(Method):
     """Publish queries and their numbers of users with (epsilon, delta)-differential privacy."""
 
     epsilon: Annotated[
@@ -110,7 +110,7 @@ class PrivateCounts:
     seeded: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        check_params(self, "private_counts")
+        super().__post_init__()
         if self.delta == POPULATION and self.population == UNKNOWN:
             raise ParameterError(
                 "private_counts needs delta, or the population that it follows from: population = N says how many "

@@ -27,7 +27,7 @@ from coterie.core import registry
 from coterie.core.declared import Declared, Scalar
 from coterie.core.log import Log
 from coterie.core.params import early_params
-from coterie.core.plan import Method, is_seeded
+from coterie.core.plan import Method
 from coterie.core.promise import Check, from_dict, to_dict
 from coterie.core.scores import score_table
 from coterie.errors import InputError
@@ -146,7 +146,7 @@ def _prepared(log: Log, cell: Cell) -> Log:
 
 def _seed_of(seed: int | None, method: Method, log: Log) -> int | None:
     """The seed for a method; none for one whose noise carries its promise, and which no real log may be tried with."""
-    if is_seeded(method):
+    if method.seeded:
         return seed
     if not log.synthetic:
         raise InputError(
