@@ -223,7 +223,6 @@ def release_profiles(
     rule = profiles.QueryRule(
         shares=shares or choose, herding=herding, max_share=method.max_share, language=method.language
     )
-    profiles.load_centroids(eq1, attrs, rule)
     scales, keys = events.Scales.of_rows(rows_of_users(log, run), run), run.keys
     subjects, common = share_profiles(
         log,

@@ -278,15 +278,17 @@ class Param:
 
 
 def params_of(cls: type) -> tuple[Param, ...]:
-    """The parameters of a method, measure or promise: its annotated dataclass fields, first those of its own."""
+    """The parameters of a method, measure or promise: its annotated dataclass fields."""
     return _params_of(cls)
 
 
 @cache  # annotations are texts, and would be read anew each time, a hundred times for a release
 def _params_of(cls: type) -> tuple[Param, ...]:
-    hints, known = get_type_hints(cls, include_extras=True), {field.name: field for field in fields(cls)}
-    names = dict.fromkeys(name for each in cls.__mro__ for name in get_annotations(each) if name in known)
-    return tuple(_param(known[n], *get_args(hints[n])) for n in names if get_origin(hints[n]) is Annotated)
+    hints, every = get_type_hints(cls, include_extras=True), list(fields(cls))
+    if getattr(cls, "own_first", False):
+        order = list(dict.fromkeys(name for each in cls.__mro__ for name in get_annotations(each)))
+        every.sort(key=lambda each: order.index(each.name))
+    return tuple(_param(f, *get_args(hint)) for f in every if get_origin(hint := hints[f.name]) is Annotated)
 
 
 def _param(field: Field[Any], kind: type, *extras: Any) -> Param:

@@ -380,15 +380,6 @@ def grow(k: int, order: Ints, first: Short, second: Short, near: Short, vectors:
     return group
 
 
-def load() -> None:
-    """Compile everything, or load what is compiled."""
-    vectors = np.zeros((4, 1), dtype=np.int16)
-    dense_groups(2, vectors)
-    near, score = neighbours(vectors, [tree(vectors, 2, 1, 0)], lambda work, parts: [work(part) for part in parts])
-    first, second, alike = edges(near, score)
-    grow(2, np.argsort(alike, kind="stable"), first, second, near, vectors)
-
-
 def neighbours(vectors: Vectors, trees: Sequence[tuple[Ints, Ints]], each: SideBySide) -> tuple[Short, Short]:
     """The most similar vectors of each one, best first, and how similar they are; -1 where there are fewer."""
     shape = (vectors.shape[0], NEIGHBOURS)

@@ -147,12 +147,9 @@ class ConceptMicroaggregate(PublishesProfiles):
 
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         """Step 3: the synthetic queries of each group, under a fresh name for each member."""
-        from coterie.models.concepts import load_kernels
-
         if self.publish == PHRASES:
             return release_phrases(log, plan, run, self)
         tree, labels, keys = self._tree_anywhere(), self.synthetic == "label", run.keys
-        load_kernels(tree())
         subjects, common = share_profiles(
             log, plan.table, run, lambda rows: synthetic_queries(rows, tree(), self.categories, labels, keys)
         )
@@ -166,13 +163,12 @@ class ConceptMicroaggregate(PublishesProfiles):
 
     def _groups(self, log: Log, run: Run) -> pl.LazyFrame:
         from coterie.kernels.concept_sets import mdav
-        from coterie.models.concepts import encode, load_kernels
+        from coterie.models.concepts import encode
         from coterie.models.groups import groups_in_blocks, random_groups
 
         if self.partition == "random":
             return random_groups(log, run, self.k)
         tree, keys = self._tree_anywhere(), run.keys
-        load_kernels(tree())
 
         def group(block: pl.DataFrame) -> tuple[pl.Series, Ints, Ints]:
             meanings = encode(block, tree(), self.categories, keys)

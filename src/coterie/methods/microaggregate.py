@@ -119,13 +119,11 @@ class Microaggregate(PublishesEvents):
         from coterie.kernels import mdav
         from coterie.kernels.hausdorff import new_workspace
         from coterie.models import events, groups
-        from coterie.models.profiles import load_kernels
 
         if self.partition == "random":
             return Plan(table=groups.random_groups(log, run, self.k))
         if self.partition == "size":
             return Plan(table=groups.size_groups(log, run, self.k))
-        load_kernels()
         scales, keys = events.Scales.of_rows(groups.rows_of_users(log, run), run), run.keys
 
         def group(block: pl.DataFrame) -> tuple[pl.Series, Ints, Ints]:
