@@ -19,11 +19,14 @@ from coterie.apply.names import (
     with_sessions,
 )
 from coterie.core.log import Log
-from coterie.core.params import Attrs, KDetails, Times, params_of
+from coterie.core.params import Attrs, KDetails, Times
 from coterie.core.plan import Draft, Facts, Method, Plan
 from coterie.core.registry import name_of
 from coterie.core.run import Run
 from coterie.core.shapes import QUERIES, Shape
+
+SHARED = "users link_queries link_minutes attrs times k_details window"
+"""The parameters that methods share which release single items; shown after those of their own."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +57,7 @@ class ReleasesItems(Method):
 
     def numbers(self, facts: Facts) -> dict[str, Any]:
         """What a promise about single items says of names and of what accompanies items."""
-        shared = {param.name: getattr(self, param.name) for param in params_of(ReleasesItems)}
+        shared = {name: getattr(self, name) for name in SHARED.split()}
         return {**shared, "session_minutes": facts.session_minutes, "details": ",".join(facts.shape.further)}
 
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:

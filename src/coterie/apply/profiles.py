@@ -5,7 +5,7 @@ phrases that many users of the log have.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 import numpy as np
@@ -22,7 +22,7 @@ from coterie.core.threads import Counted, DoneSoFar, in_threads
 from coterie.errors import InputError, ParameterError
 from coterie.promises.phrase_users import PhraseUsers
 from coterie.promises.user_k_anonymity import UserKAnonymity
-from coterie.text.language import LanguageName, language
+from coterie.text.language import ENGLISH, LanguageName, language
 
 if TYPE_CHECKING:
     from coterie.kernels.mdav import ChooseWithLimit
@@ -73,17 +73,15 @@ _SMALL_M = 3  # what the warning suggests
 _ROWS_AT_ONCE = 20_000  # of the groups whose profiles are computed together; without effect on the result
 
 
+@dataclass(frozen=True, kw_only=True)
 class PublishesProfiles(Method):
-    """A method that releases one profile for each group of users. It lists these parameters in an order of its own."""
+    """A method that releases one profile for each group of users."""
 
     k: int
     """How many users share a profile."""
-    publish: str
-    """Queries or phrases."""
-    phrase_users: int | str
-    """How many users must have a phrase."""
-    language: str
-    """Whose stop words phrases do not end with."""
+    publish: Publish = QUERIES_AS_TYPED
+    phrase_users: Users = AS_MANY_AS_K
+    language: Spoken = ENGLISH
     partition: str
     """How users are grouped."""
 
@@ -129,17 +127,15 @@ class PublishesProfiles(Method):
         return UserKAnonymity(k=self.k, times="drop")
 
 
+@dataclass(frozen=True, kw_only=True)
 class PublishesEvents(PublishesProfiles):
     """The same for profiles of queries that may have times, ranks and pages."""
 
     attrs: str
     """What these are averaged over."""
-    times: str
-    """The finest time."""
-    choice: str
-    """Which queries of its members a profile has."""
-    max_share: float
-    """The largest share of it that one member gives."""
+    times: ProfileTimes = MONTH
+    choice: ChoiceOfQueries = SHARES
+    max_share: LargestShare = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()

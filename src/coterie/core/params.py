@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, fields, replace
 from datetime import date
 from functools import cache
-from inspect import Parameter, get_annotations, signature
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import (
     Annotated,
@@ -285,9 +285,8 @@ def params_of(cls: type) -> tuple[Param, ...]:
 @cache  # annotations are texts, and would be read anew each time, a hundred times for a release
 def _params_of(cls: type) -> tuple[Param, ...]:
     hints, every = get_type_hints(cls, include_extras=True), list(fields(cls))
-    if getattr(cls, "own_first", False):
-        order = list(dict.fromkeys(name for each in cls.__mro__ for name in get_annotations(each)))
-        every.sort(key=lambda each: order.index(each.name))
+    if order := getattr(cls, "shown", "").split():
+        every.sort(key=lambda each: order.index(each.name) if each.name in order else len(order))
     return tuple(_param(f, *get_args(hint)) for f in every if get_origin(hint := hints[f.name]) is Annotated)
 
 

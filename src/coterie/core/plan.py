@@ -148,8 +148,8 @@ class Method(ABC):
     """Whether its plan is GROUPS, which it can also make on groups of an earlier release."""
     seeded: ClassVar[bool] = True
     """Whether the same seed gives the same release. Else its noise carries its promise, and is drawn in its plan."""
-    own_first: ClassVar[bool] = True
-    """Its own parameters are shown before those that it shares with others."""
+    shown: ClassVar[str] = ""
+    """The order in which parameters are shown, where it is not that in which they are declared."""
 
     def __post_init__(self) -> None:
         check_params(self, registry.name_of(self))

@@ -60,14 +60,14 @@ def bags(owner: Short, thing: Short, n_owners: int) -> Bags:
 
 @jit
 def owners_of_parts(owners: Ints, owned: Bags, parts: Parts, n_parts: int) -> Ints:
-    """How many of these owners have each part."""
+    """How many of these owners have each part; below 0 is no part."""
     counted, last = np.zeros(n_parts, dtype=np.int64), np.full(n_parts, -1, dtype=np.int64)
     for owner in owners:
         for at in range(owned.start[owner], owned.start[owner + 1]):
             thing = owned.thing[at]
             for place in range(parts.start[thing], parts.start[thing + 1]):
                 part = parts.part[place]
-                if last[part] != owner:
+                if part >= 0 and last[part] != owner:
                     last[part] = owner
                     counted[part] += 1
     return counted

@@ -16,24 +16,6 @@ from coterie.kernels._arrays import Floats, Ints
 from coterie.kernels._jit import inlined, jit
 
 
-@jit
-def counted(keys: Ints) -> tuple[Ints, Ints]:
-    """Distinct numbers of a sorted array, and how often each is there."""
-    size = 0
-    for i in range(keys.size):
-        if i == 0 or keys[i] != keys[i - 1]:
-            size += 1
-    distinct = np.empty(size, dtype=np.int64)
-    times = np.zeros(size, dtype=np.int64)
-    at = -1
-    for i in range(keys.size):
-        if i == 0 or keys[i] != keys[i - 1]:
-            at += 1
-            distinct[at] = keys[i]
-        times[at] += 1
-    return distinct, times
-
-
 @inlined
 def _shown(a: int, j: int, asked: Ints, n_asked: Ints, seen: Ints, n_seen: Ints) -> tuple[int, float]:
     """r of the query asked[a], looked for from seen[j] on, and where it is or would be."""

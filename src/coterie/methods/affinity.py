@@ -51,7 +51,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import polars as pl
 
-from coterie.apply.items import ReleasesItems
+from coterie.apply.items import SHARED, ReleasesItems
 from coterie.apply.names import within
 from coterie.core.log import Log
 from coterie.core.params import File, Flag, Late, Range
@@ -98,6 +98,9 @@ class Affinity(ReleasesItems):
     v_max: Annotated[int, Range(1), "queries the approximate procedure looks at"] = 2000
     max_degree: Annotated[int, Range(2), "degrees are exact up to this number; k may be larger"] = 1000
 
+    shown: ClassVar[str] = (
+        f"k theta min_users min_term_users strict language function_words approximate v_max max_degree {SHARED}"
+    )
     anywhere: ClassVar[bool] = True
 
     def promises(self, facts: Facts) -> tuple[KThetaAffinity, ...]:

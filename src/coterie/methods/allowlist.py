@@ -39,11 +39,11 @@ Example: nobody else typed the last query, but each two of its words were typed 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import polars as pl
 
-from coterie.apply.items import ReleasesItems
+from coterie.apply.items import SHARED, ReleasesItems
 from coterie.apply.names import within
 from coterie.core.log import Log
 from coterie.core.params import Choice, Late, NumberOr, Range
@@ -72,6 +72,8 @@ class Allowlist(ReleasesItems):
         Choice("words", "detect"),
         "what counts as one word: what stands between spaces, or also full names and personal data that are found",
     ] = "words"
+
+    shown: ClassVar[str] = f"k words max_words entities {SHARED}"
 
     def promises(self, facts: Facts) -> tuple[WordKAnonymity, ...]:
         """At least k users behind every m words of a released query."""

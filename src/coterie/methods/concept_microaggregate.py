@@ -53,21 +53,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 import polars as pl
 
 from coterie import taxonomies
 from coterie.apply.profiles import (
-    AS_MANY_AS_K,
     PHRASES,
-    QUERIES_AS_TYPED,
     BlockUsers,
-    Publish,
     PublishesProfiles,
-    Spoken,
-    Users,
     release_phrases,
     release_texts,
     share_profiles,
@@ -82,7 +77,6 @@ from coterie.core.shapes import QUERIES
 from coterie.errors import ParameterError
 from coterie.promises.user_k_anonymity import UserKAnonymity
 from coterie.taxonomies import WORDNET, Taxonomy
-from coterie.text.language import ENGLISH
 from coterie.text.words import digest_of
 
 if TYPE_CHECKING:
@@ -112,9 +106,6 @@ class ConceptMicroaggregate(PublishesProfiles):
         File(WORDNET),
         "where concepts come from: 'wordnet', or a FILE that `coterie taxonomy build` made",
     ] = WORDNET
-    publish: Publish = QUERIES_AS_TYPED
-    phrase_users: Users = AS_MANY_AS_K
-    language: Spoken = ENGLISH
     categories: Annotated[int, Range(1), "most concepts of one query, the likeliest first"] = 5
     block_users: BlockUsers = 0
     partition: Annotated[
@@ -122,6 +113,8 @@ class ConceptMicroaggregate(PublishesProfiles):
         Choice("mdav", "random"),
         "groups of similar users, or random ones to compare with",
     ] = "mdav"
+
+    shown: ClassVar[str] = "k synthetic taxonomy publish phrase_users language categories block_users partition"
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -41,7 +41,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from coterie import taxonomies
-from coterie.apply.items import ReleasesItems
+from coterie.apply.items import SHARED, ReleasesItems
 from coterie.apply.names import ALWAYS, within
 from coterie.core.arrays import Ints, Short, offsets
 from coterie.core.log import Log
@@ -71,6 +71,7 @@ class Generalize(ReleasesItems):
     ] = "users"
     paper_compat: Annotated[bool, Flag(), "stop words are terms too, as in the paper"] = False
 
+    shown: ClassVar[str] = f"k taxonomy size paper_compat {SHARED}"
     anywhere: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

@@ -43,6 +43,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 import polars as pl
 
+from coterie.apply.names import nobody_named
 from coterie.core.arrays import Flags, Ints
 from coterie.core.log import Log
 from coterie.core.params import Above, Choice, Days, Late, NumberOr, Range, ShareOr
@@ -219,15 +220,7 @@ class PrivateCounts(Method):
 
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         """[7] Publish what was planned."""
-        subject = log.shape.subject
-
-        def people(rows: pl.LazyFrame) -> pl.LazyFrame:
-            everybody = rows.select(pl.col(subject).alias("original")).drop_nulls().unique()
-            return everybody.with_columns(
-                pl.lit(None, pl.String).alias("released"), pl.lit(None, pl.UInt32).alias("group")
-            )
-
-        return Draft(frame=plan.table, subjects=run.blocks(log.frame, people, by=[subject]))
+        return Draft(frame=plan.table, subjects=nobody_named(log, run))
 
     @property
     def _is_simpler(self) -> bool:

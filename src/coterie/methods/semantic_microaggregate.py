@@ -53,26 +53,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Annotated, cast
+from typing import Annotated, ClassVar, cast
 
 import numpy as np
 import polars as pl
 
 from coterie import taxonomies
-from coterie.apply.profiles import (
-    AS_MANY_AS_K,
-    MONTH,
-    QUERIES_AS_TYPED,
-    SHARES,
-    ChoiceOfQueries,
-    LargestShare,
-    ProfileTimes,
-    Publish,
-    PublishesEvents,
-    Spoken,
-    Users,
-    release_profiles,
-)
+from coterie.apply.profiles import PublishesEvents, release_profiles
 from coterie.core.arrays import Floats, Ints, Short, offsets
 from coterie.core.log import Log
 from coterie.core.params import Choice, File, Late, Range
@@ -82,7 +69,6 @@ from coterie.core.shapes import GROUPS, QUERIES
 from coterie.core.threads import DoneSoFar, in_threads
 from coterie.taxonomies import Taxonomy
 from coterie.taxonomies.lexicon import Unit
-from coterie.text.language import ENGLISH
 
 USER, QUERY = QUERIES.subject, QUERIES.item
 _NOBODY = -1  # the group of a user who is in none
@@ -122,12 +108,6 @@ class SemanticMicroaggregate(PublishesEvents):
         Choice("drop", "nearest", "same_string"),
         "times, ranks, hosts: none, averaged over the nearest queries, or over the same query",
     ] = "drop"
-    times: ProfileTimes = MONTH
-    publish: Publish = QUERIES_AS_TYPED
-    phrase_users: Users = AS_MANY_AS_K
-    language: Spoken = ENGLISH
-    choice: ChoiceOfQueries = SHARES
-    max_share: LargestShare = 1.0
     block_users: Annotated[
         int,
         Range(0),
@@ -138,6 +118,11 @@ class SemanticMicroaggregate(PublishesEvents):
         Choice("linkage", "random"),
         "groups of similar users, or random ones to compare with",
     ] = "linkage"
+
+    shown: ClassVar[str] = (
+        "k taxonomy unit categories levels normalize leftovers attrs times publish phrase_users "
+        "language choice max_share block_users partition"
+    )
 
     def learn(self, log: Log, run: Run) -> _Users | None:  # noqa: ARG002 (nothing is drawn at random)
         """Algorithm 1: the categories of users; and of a small log all similarities. Random groups need none."""

@@ -35,7 +35,7 @@ from typing import Annotated, ClassVar
 
 import polars as pl
 
-from coterie.apply.items import ReleasesItems
+from coterie.apply.items import SHARED, ReleasesItems
 from coterie.apply.names import within
 from coterie.core.log import Log
 from coterie.core.params import Late, Range
@@ -51,6 +51,7 @@ class SuppressRare(ReleasesItems):
 
     k: Annotated[int, Range(2), Late(), "smallest number of users or visitors behind a released query or page"] = 5
 
+    shown: ClassVar[str] = f"k {SHARED}"
     accepts: ClassVar[tuple[Shape, ...]] = (QUERIES, VISITS)
     status: ClassVar[str] = "stable"
     anywhere: ClassVar[bool] = True
