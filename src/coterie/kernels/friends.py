@@ -42,7 +42,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.kernels._arrays import STEP, Bytes, Flags, Floats, Ints, Masks, Short, places_by, share_of, splitmix64
+from coterie.kernels._arrays import (
+    STEP,
+    Bytes,
+    Flags,
+    Floats,
+    Ints,
+    Masks,
+    Short,
+    places_by,
+    share_of,
+    splitmix64,
+    taken,
+)
 from coterie.kernels._jit import inlined, jit
 from coterie.kernels.simattack import Sets
 
@@ -344,22 +356,11 @@ _EPSILON = 0.01
 _SCALE = 1e6
 
 
-@jit
 def places(identity: Ints, word: Ints, graph: Graph, n_words: int) -> Ints:
     """u * n_words + t for each count (identity, word) and each u in N[identity], oneself first."""
-    size = 0
-    for c in range(identity.size):
-        size += 1 + graph.start[identity[c] + 1] - graph.start[identity[c]]
-    keys = np.empty(size, dtype=np.int64)
-    at = 0
-    for c in range(identity.size):
-        w = identity[c]
-        keys[at] = w * n_words + word[c]
-        at += 1
-        for e in range(graph.start[w], graph.start[w + 1]):
-            keys[at] = np.int64(graph.friend[e]) * n_words + word[c]
-            at += 1
-    return keys
+    start, friends = taken(graph.start, identity)
+    members = np.insert(graph.friend[friends].astype(np.int64), start[:-1], identity)
+    return members * n_words + np.repeat(word, np.diff(start) + 1)
 
 
 @jit

@@ -103,16 +103,10 @@ def _first_of_best_pair(similar: Floats, group: Ints, best: Floats, partner: Int
         _look_for_partner(first, similar, group, best, partner)
 
 
-@jit
 def most_similar_groups(similar: Floats, group: Ints, n_groups: int) -> Ints:
     """The groups; users who are in none join the group that is most similar to them (by the sum over its members)."""
-    result = group.copy()
-    for i in range(group.size):
-        if group[i] != NOBODY:
-            continue
-        linked = np.zeros(n_groups, dtype=np.float64)
-        for j in range(group.size):
-            if group[j] != NOBODY:
-                linked[group[j]] += similar[i, j]
+    result, grouped = group.copy(), group != NOBODY
+    for i in np.flatnonzero(~grouped):
+        linked = np.bincount(group[grouped], weights=similar[i, grouped], minlength=n_groups)
         result[i] = np.argmax(linked)
     return result
