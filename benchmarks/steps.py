@@ -16,9 +16,7 @@ def a_run(seed: int, blocks: int = 1) -> Any:
 
 def planned(method: Any, log: Any, run: Any) -> Any:
     """Learn and plan."""
-    from coterie.core.plan import learn
-
-    return method.plan(learn(method, log, run), log, run)
+    return method.plan(method.learn(log, run), log, run)
 
 
 def drafted(method: Any, log: Any, run: Any) -> Any:
@@ -28,8 +26,6 @@ def drafted(method: Any, log: Any, run: Any) -> Any:
 
 def drafted_for_each(methods: Sequence[Any], log: Any, run: Any) -> Iterator[Any]:
     """Learn once, then plan and release for methods that differ in k alone."""
-    from coterie.core.plan import learn
-
-    learnt = learn(methods[0], log, run)
+    learnt = methods[0].learn(log, run)
     for method in methods:
         yield method.release(log, method.plan(learnt, log, run), run)

@@ -86,20 +86,20 @@ def _tried(ask: Callable[..., Any], *given: Any, **named: Any) -> Any:
 
 METHOD: dict[str, Callable[[Any], Any]] = {
     "accepts": lambda cls: [shape.name for shape in cls.accepts],
-    "gives": lambda cls: getattr(getattr(cls, "gives", None), "name", "what it got"),
+    "gives": lambda cls: cls.gives.name if cls.gives else "what it got",
     "status": lambda cls: cls.status,
-    "holds rows in memory": plan.holds_rows,
-    "takes a seed": plan.is_seeded,
-    "further details": lambda cls: bool(getattr(cls, "further_details", False)),
-    "learns": lambda cls: hasattr(cls, "learn"),
-    "regroups": plan.can_regroup,
-    "refuses logs": lambda cls: hasattr(cls, "refuse"),
+    "holds rows in memory": lambda cls: cls.holds_rows,
+    "takes a seed": lambda cls: cls.seeded,
+    "further details": lambda cls: cls.further_details,
+    "learns": lambda cls: cls.learn is not plan.Method.learn,
+    "regroups": lambda cls: cls.regroups,
+    "refuses logs": lambda cls: cls.refuse is not plan.Method.refuse,
 }
 MADE: dict[str, Callable[[Any], Any]] = {  # of a method with parameters
     "distributed": lambda method: _tried(plan.refuse_engine, method) or "yes",
     "promises": lambda method: _tried(lambda: [_spelled(promise) for promise in _promised(method)]),
-    "spends": lambda method: _tried(plan.spends, method),
-    "baseline": lambda method: _tried(lambda: _spelled(plan.baseline_of(method))),
+    "spends": lambda method: _tried(lambda: method.spends),
+    "baseline": lambda method: _tried(lambda: _spelled(method.baseline())),
 }
 PROMISE: dict[str, Callable[[Any], Any]] = {  # of a promise with numbers
     "about": lambda promise: promise.about,
@@ -366,7 +366,7 @@ def _sets(name: str) -> Iterator[tuple[str, dict[str, Any]]]:
 def _released(log: Any, name: str, params: dict[str, Any], **more: Any) -> Any:
     """A release whose random words are always the same, also those of noise."""
     method = registry.method(name)(**params)
-    seed = SEED if plan.is_seeded(method) else None
+    seed = SEED if method.seeded else None
     with same_words():
         return coterie.anonymize(log, method, seed=seed, history=None, **more)
 
@@ -450,7 +450,7 @@ def releases() -> Iterator[Fact]:
                 of_blocks["blocks=7"] |= judged  # which is done once
                 for key, value in together(of_blocks).items():
                     yield f"{name} {shape} k={k}: {key}", value
-            if plan.can_regroup(registry.method(name)):
+            if registry.method(name).regroups:
                 again = _released(log, name, _given(name, k=4), groups_of=first.record)
                 yield from ((f"{name} {shape} k=4 on groups of k=3: {key}", v) for key, v in _facts_of(again))
 
@@ -632,8 +632,8 @@ def _command(name: str, more: str = "") -> str:
     """How a method is run on the log of its shape."""
     cls, given = registry.method(name), _given(name, k=3)
     params = [f"-k {value}" if key == "k" else f"--{key} {value}" for key, value in given.items()]
-    params += ["--seed 5"] * plan.is_seeded(cls) + ["--promise none"] * (cls.status == plan.YARDSTICK)
-    params += ["--history none"] * (plan.spends(cls(**given)) is None)
+    params += ["--seed 5"] * cls.seeded + ["--promise none"] * (cls.status == plan.YARDSTICK)
+    params += ["--history none"] * (cls(**given).spends is None)
     return " ".join([f"anonymize {name} {LOGS[cls.accepts[0].name]} -o m_{name}.tsv", *params, more]).strip()
 
 
@@ -695,7 +695,7 @@ def spark() -> Iterator[Fact]:
     with Cluster(Path("cluster").absolute()) as cluster:
         for name in registry.names("methods"):
             cls = registry.method(name)
-            if plan.is_seeded(cls) and MADE["distributed"](cls(**_given(name, k=3))) == "yes":
+            if cls.seeded and MADE["distributed"](cls(**_given(name, k=3))) == "yes":
                 code, _, err = run(_command(name, f"--engine {cluster.address}").split())
                 path = Path(f"m_{name}.tsv")
                 yield f"released: {path}", digest(path.read_bytes()) if path.exists() else f"exit {code}: {err}"

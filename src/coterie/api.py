@@ -14,9 +14,8 @@ import polars as pl
 from coterie.core import randomness, registry
 from coterie.core.digests import digest_of_rows
 from coterie.core.log import GROUPS_DIGEST, GROUPS_OF, Log, Record, Release, Step, groups_digest
-from coterie.core.params import early_params, public_params, showing
-from coterie.core.plan import Facts, Method, baseline_of, holds_rows, refuse_log, refuse_seed, shape_given, spends
-from coterie.core.plan import learn as learn_by
+from coterie.core.params import early_params, public_params, showing, values_of
+from coterie.core.plan import Facts, Method, refuse_log, refuse_seed
 from coterie.core.promise import Case, Promise, Verdict, promise_nothing, refuse_judging_on, with_k
 from coterie.core.run import HERE, Engine, Run
 from coterie.core.scores import score_table
@@ -225,9 +224,9 @@ def learn(
     for method in methods:
         method.promises(facts)
     run = Run(seed=randomness.new_seed() if seed is None else seed, engine=engine)
-    if holds_rows(first):
+    if first.holds_rows:
         rows = replace(rows, frame=run.keep(rows.frame), resources=(log.resources, engine))
-    value = learn_by(first, rows, replace(run, tell=partial(progress, "learn")))
+    value = first.learn(rows, replace(run, tell=partial(progress, "learn")))
     return Learnt(
         source=log, log=rows, facts=facts, engine=engine, seed=run.seed, learner=early_params(first), value=value
     )
@@ -288,7 +287,7 @@ def anonymize_prepared(
     learnt, seed_of_run = _learnt(log, method, seed, blocks, progress)
     name, log = registry.name_of(method), learnt.log
     promises = method.promises(learnt.facts)
-    shape = shape_given(method, log, promises)
+    shape = method.shape_given(log, promises)
     before = () if earlier is None else earlier.digests
     run = Run(seed=seed_of_run, engine=learnt.engine, naming=partial(naming_of, source, method, before))
     progress("plan")
@@ -304,7 +303,7 @@ def anonymize_prepared(
     private = Record(
         run={
             "method": name,
-            "parameters": asdict(method),  # type: ignore[call-overload]
+            "parameters": values_of(method),
             "seed": run.seed,
             "seed_chosen": seed is not None,
             "learning_seed": learnt.seed,
@@ -321,8 +320,8 @@ def anonymize_prepared(
         rows=row_map,
         tables=plan.evidence,
     )
-    told = log.told(private=spends(method) is not None)
-    about_people = log.warnings if spends(method) is None else cautions(told)
+    told = log.told(private=method.spends is not None)
+    about_people = log.warnings if method.spends is None else cautions(told)
     warnings = (*about_people, *plan.notes, *draft.warnings, *unscrubbed(log, method))
     case = Case(
         rows=rows,
@@ -370,8 +369,7 @@ def _kept(method: str, case: Case, promises: tuple[Promise, ...], progress: Prog
 
 def naming_of(log: Log, method: Method, groups_of: Sequence[str] = ()) -> str:
     """What the names in a release depend on besides the seed; `groups_of`: digests of earlier groups it is made on."""
-    parameters = asdict(method)  # type: ignore[call-overload]
-    return randomness.naming(registry.name_of(method), parameters, log.steps, log.digest, groups_of)
+    return randomness.naming(registry.name_of(method), values_of(method), log.steps, log.digest, groups_of)
 
 
 def verify(
@@ -745,7 +743,8 @@ def _baseline(release: Release) -> Method | None:
     """The method of a release with random groups; None where it is no question of groups."""
     try:
         kept = {} if release.record is None else release.record.run  # where files are is told there alone
-        return baseline_of(registry.method(release.method)(**kept.get("parameters", release.params)))
+        method: Method = registry.method(release.method)(**kept.get("parameters", release.params))
+        return method.baseline()
     except (UnknownNameError, ParameterError, TypeError):  # made by a package or a version that is not here
         return None
 

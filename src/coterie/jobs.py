@@ -24,7 +24,7 @@ from coterie.core import registry
 from coterie.core.files import expand, files_in, home_of, label_of, place_of, stop_if_asked
 from coterie.core.log import GROUPS_DIGEST, Log, Release
 from coterie.core.params import early_params, files_of
-from coterie.core.plan import Method, can_regroup, refuse_engine, shape_given, spends
+from coterie.core.plan import Method, refuse_engine
 from coterie.core.promise import Verdict
 from coterie.core.threads import Counted, Progress
 from coterie.core.wording import scores_in_words_of
@@ -172,7 +172,7 @@ def anonymize_files(
     files = files_of_paths(paths) if job.engine is None else [path for path in map(Path, paths) if path.is_file()]
     _refuse(to, [*files, *_files_of(methods, job)])
     _refuse_groups(methods, job)
-    needed = any(spends(method) is not None for method in methods)
+    needed = any(method.spends is not None for method in methods)
     # Nobody is in a log that is made up.
     made_up = _is_made_up(paths)
     book = None if made_up else History.of(home_of(files), account.history, account.log_name, needed=needed)
@@ -202,7 +202,7 @@ def write_each(
     inputs = [*log.sources, *_files_of(methods, job)]
     _refuse(to, inputs)
     for method, target in zip(methods, to, strict=False):
-        target.refuse_shape(shape_given(method, log))
+        target.refuse_shape(method.shape_given(log))
     if history is not None:
         history.refuse([*inputs, *(path for target in to for path in target.files)])
     spend(log, methods, history, budget, job.seed)
@@ -305,7 +305,7 @@ def _refuse_groups(methods: Sequence[Method], job: Job) -> None:
             refuse_groups(method)
     for before, method in pairwise(methods):
         falls = getattr(method, "k", 0) < getattr(before, "k", 0)
-        if falls and not job.independent and can_regroup(method) and early_params(before) == early_params(method):
+        if falls and not job.independent and method.regroups and early_params(before) == early_params(method):
             raise ParameterError("Several k share groups, which are joined for a larger k: give the smallest k first.")
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 import coterie
-from coterie.core.plan import Draft, learn
+from coterie.core.plan import Draft
 from coterie.methods.microaggregate_documents import MicroaggregateDocuments
 
 
@@ -167,7 +167,7 @@ class IgnoresOwners(MicroaggregateDocuments):
 
     def plan(self, learnt, log, run):  # noqa: ARG002
         method, plain = MicroaggregateDocuments(k=self.k), _without_owners(log)
-        return method.plan(learn(method, plain, run), plain, run)
+        return method.plan(method.learn(plain, run), plain, run)
 
     def release(self, log, plan, run):
         return super().release(_without_owners(log), plan, run)

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 import coterie
-from coterie.core.plan import Draft, Plan, learn
+from coterie.core.plan import Draft, Plan
 from coterie.core.shapes import QUERIES
 from coterie.methods.affinity import Affinity
 from coterie.methods.generalize import Generalize
@@ -19,7 +19,7 @@ from coterie.methods.suppress_rare import SuppressRare
 
 
 def _plan_of(method, log, run):
-    return method.plan(learn(method, log, run), log, run)
+    return method.plan(method.learn(log, run), log, run)
 
 
 @dataclass(frozen=True, kw_only=True)

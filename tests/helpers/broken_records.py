@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 import polars as pl
 
 import coterie
-from coterie.core.plan import learn
 from coterie.methods.microaggregate_visits import MicroaggregateVisits
 from tests.helpers.random_visits import AGENTS
 
@@ -43,7 +42,7 @@ def record_log():
 
 
 def _plan_of(method, log, run):
-    return method.plan(learn(method, log, run), log, run)
+    return method.plan(method.learn(log, run), log, run)
 
 
 @dataclass(frozen=True, kw_only=True)

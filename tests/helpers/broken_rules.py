@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 import polars as pl
 
 import coterie
-from coterie.core.plan import learn
 from coterie.methods.affinity import Affinity
 from coterie.methods.allowlist import Allowlist
 from coterie.methods.generalize import Generalize
@@ -17,7 +16,7 @@ from coterie.methods.unprotected import Unprotected
 
 
 def _plan_of(method, log, run):
-    return method.plan(learn(method, log, run), log, run)
+    return method.plan(method.learn(log, run), log, run)
 
 
 @dataclass(frozen=True, kw_only=True)

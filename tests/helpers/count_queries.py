@@ -14,15 +14,15 @@ from typing import Annotated, ClassVar
 import polars as pl
 
 from coterie.core.log import Log
-from coterie.core.params import Late, Range, check_params
-from coterie.core.plan import Draft, Facts, Plan, enough_subjects
+from coterie.core.params import Late, Range
+from coterie.core.plan import Draft, Facts, Method, Plan, enough_subjects
 from coterie.core.run import Run
 from coterie.core.shapes import COUNTS, QUERIES, VISITS, Shape
 from tests.helpers.cell_k import CellK
 
 
 @dataclass(frozen=True, kw_only=True)
-class CountQueries:
+class CountQueries(Method):
     """Counts of queries that at least k users issued."""
 
     k: Annotated[int, Range(2), Late(), "smallest number of users behind a released count"] = 3
@@ -30,9 +30,6 @@ class CountQueries:
     accepts: ClassVar[tuple[Shape, ...]] = (QUERIES, VISITS)
     gives: ClassVar[Shape] = COUNTS
     status: ClassVar[str] = "example"
-
-    def __post_init__(self) -> None:
-        check_params(self, "count_queries")
 
     def promises(self, facts: Facts) -> tuple[CellK, ...]:
         enough_subjects("count_queries", self.k, facts)
@@ -52,7 +49,7 @@ class CountQueries:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CommonQueries:
+class CommonQueries(Method):
     """The same without a k: counts of what two users or more issued."""
 
     accepts: ClassVar[tuple[Shape, ...]] = (QUERIES, VISITS)

@@ -14,15 +14,15 @@ from typing import Annotated, ClassVar
 import polars as pl
 
 from coterie.core.log import Log
-from coterie.core.params import Late, Range, check_params
-from coterie.core.plan import Draft, Facts, Plan, enough_subjects
+from coterie.core.params import Late, Range
+from coterie.core.plan import Draft, Facts, Method, Plan, enough_subjects
 from coterie.core.run import Run
 from coterie.core.shapes import VISITS, Shape
 from tests.helpers.agent_k import AgentK
 
 
 @dataclass(frozen=True, kw_only=True)
-class KeepAgents:
+class KeepAgents(Method):
     """Pages with their agents, where k visitors have both."""
 
     k: Annotated[int, Range(2), Late(), "smallest number of visitors behind a page and an agent"] = 3
@@ -31,9 +31,6 @@ class KeepAgents:
     status: ClassVar[str] = "example"
     leaves: ClassVar[tuple[str, ...]] = ("agent",)
     """The columns that are not emptied, besides that of pages."""
-
-    def __post_init__(self) -> None:
-        check_params(self, "keep_agents")
 
     def promises(self, facts: Facts) -> tuple[AgentK, ...]:
         enough_subjects("keep_agents", self.k, facts)

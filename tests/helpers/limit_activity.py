@@ -18,15 +18,15 @@ from coterie.apply.details import without_details
 from coterie.apply.items import keep_items
 from coterie.apply.names import rename_subjects
 from coterie.core.log import Log
-from coterie.core.params import Late, Range, check_params
-from coterie.core.plan import Draft, Facts, Plan, enough_subjects
+from coterie.core.params import Late, Range
+from coterie.core.plan import Draft, Facts, Method, Plan, enough_subjects
 from coterie.core.run import Run
 from coterie.core.shapes import KEEP, QUERIES, Shape
 from coterie.promises.query_k_anonymity import QueryKAnonymity
 
 
 @dataclass(frozen=True, kw_only=True)
-class LimitActivity:
+class LimitActivity(Method):
     """Releases queries that k users count with, each with d of their own."""
 
     k: Annotated[int, Range(2), Late(), "smallest number of users behind a released query"] = 5
@@ -35,9 +35,6 @@ class LimitActivity:
     accepts: ClassVar[tuple[Shape, ...]] = (QUERIES,)
     status: ClassVar[str] = "example"
     blocks_by: ClassVar[tuple[str, ...]] = ("subject",)
-
-    def __post_init__(self) -> None:
-        check_params(self, "limit_activity")
 
     def promises(self, facts: Facts) -> tuple[QueryKAnonymity, ...]:
         enough_subjects("limit_activity", self.k, facts)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from coterie.core.plan import Plan, learn
+from coterie.core.plan import Plan
 from coterie.core.run import Run
 from coterie.engines.local import Local
 
@@ -16,4 +16,4 @@ def a_run(seed: int = 1, blocks: int = 1, tell: Callable[[float], None] | None =
 def plan_of(method: Any, log: Any, run: Run | None = None) -> Plan:
     """What a method decides about a log."""
     run = run or a_run()
-    return method.plan(learn(method, log, run), log, run)
+    return method.plan(method.learn(log, run), log, run)

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 import coterie
 from coterie import api, jobs
 from coterie.core import registry
-from coterie.core.plan import can_regroup
 from coterie.core.shapes import QUERIES
 from coterie.errors import InputError, ParameterError
 from coterie.methods.concept_microaggregate import ConceptMicroaggregate
@@ -55,7 +54,7 @@ def names_of(release):
 
 def test_methods_that_group_users_can_use_groups_again():
     methods = {name: registry.method(name) for name in registry.names("methods")}
-    named = [name for name, method in methods.items() if can_regroup(method) and QUERIES in method.accepts]
+    named = [name for name, method in methods.items() if method.regroups and QUERIES in method.accepts]
     assert named == sorted(registry.name_of(method()) for method in METHODS)
 
 

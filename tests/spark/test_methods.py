@@ -5,7 +5,6 @@ import pytest
 
 import coterie
 from coterie.core import registry
-from coterie.core.plan import runs_anywhere
 
 CASES = [
     ("suppress_rare", {"k": 5, "users": "session"}),
@@ -47,5 +46,5 @@ def test_a_release_is_the_same_on_a_cluster(tables, name, params):
 
 
 def test_every_method_is_tried():
-    anywhere = {name for name in registry.names("methods") if runs_anywhere(registry.method(name))}
+    anywhere = {name for name in registry.names("methods") if registry.method(name).anywhere}
     assert anywhere == {name for name, _ in CASES} | {"private_counts"}

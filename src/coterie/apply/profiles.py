@@ -5,15 +5,15 @@ phrases that many users of the log have.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 import numpy as np
 import polars as pl
 
 from coterie.core.log import Log
-from coterie.core.params import Choice, Late, NumberOr, Range, With, check_params, with_values
-from coterie.core.plan import Draft, Facts, Plan, enough_subjects
+from coterie.core.params import Choice, Late, NumberOr, Range, With, with_values
+from coterie.core.plan import Draft, Facts, Method, Plan, enough_subjects
 from coterie.core.promise import Promise
 from coterie.core.registry import name_of
 from coterie.core.run import Run
@@ -22,7 +22,7 @@ from coterie.core.threads import Counted, DoneSoFar, in_threads
 from coterie.errors import InputError, ParameterError
 from coterie.promises.phrase_users import PhraseUsers
 from coterie.promises.user_k_anonymity import UserKAnonymity
-from coterie.text.language import LanguageName, language
+from coterie.text.language import ENGLISH, LanguageName, language
 
 if TYPE_CHECKING:
     from coterie.kernels.mdav import ChooseWithLimit
@@ -73,17 +73,15 @@ _SMALL_M = 3  # what the warning suggests
 _ROWS_AT_ONCE = 20_000  # of the groups whose profiles are computed together; without effect on the result
 
 
-class PublishesProfiles:
-    """A method that releases one profile for each group of users. It lists these parameters in an order of its own."""
+@dataclass(frozen=True, kw_only=True)
+class PublishesProfiles(Method):
+    """A method that releases one profile for each group of users."""
 
     k: int
     """How many users share a profile."""
-    publish: str
-    """Queries or phrases."""
-    phrase_users: int | str
-    """How many users must have a phrase."""
-    language: str
-    """Whose stop words phrases do not end with."""
+    publish: Publish = QUERIES_AS_TYPED
+    phrase_users: Users = AS_MANY_AS_K
+    language: Spoken = ENGLISH
     partition: str
     """How users are grouped."""
 
@@ -91,9 +89,7 @@ class PublishesProfiles:
     status: ClassVar[str] = "experimental"
     holds_rows: ClassVar[bool] = True
     anywhere: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        check_params(self, name_of(self))
+    regroups: ClassVar[bool] = True
 
     def refuse_elsewhere(self) -> None:
         """Phrases are cut on one machine: which ones enough users typed is found out there."""
@@ -131,17 +127,15 @@ class PublishesProfiles:
         return UserKAnonymity(k=self.k, times="drop")
 
 
+@dataclass(frozen=True, kw_only=True)
 class PublishesEvents(PublishesProfiles):
     """The same for profiles of queries that may have times, ranks and pages."""
 
     attrs: str
     """What these are averaged over."""
-    times: str
-    """The finest time."""
-    choice: str
-    """Which queries of its members a profile has."""
-    max_share: float
-    """The largest share of it that one member gives."""
+    times: ProfileTimes = MONTH
+    choice: ChoiceOfQueries = SHARES
+    max_share: LargestShare = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -225,7 +219,6 @@ def release_profiles(
     rule = profiles.QueryRule(
         shares=shares or choose, herding=herding, max_share=method.max_share, language=method.language
     )
-    profiles.load_centroids(eq1, attrs, rule)
     scales, keys = events.Scales.of_rows(rows_of_users(log, run), run), run.keys
     subjects, common = share_profiles(
         log,

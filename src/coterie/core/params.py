@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, Field, asdict, dataclass, fields, replace
+from dataclasses import MISSING, Field, dataclass, fields, replace
 from datetime import date
 from functools import cache
 from inspect import Parameter, signature
@@ -284,8 +284,10 @@ def params_of(cls: type) -> tuple[Param, ...]:
 
 @cache  # annotations are texts, and would be read anew each time, a hundred times for a release
 def _params_of(cls: type) -> tuple[Param, ...]:
-    hints = get_type_hints(cls, include_extras=True)
-    return tuple(_param(f, *get_args(hint)) for f in fields(cls) if get_origin(hint := hints[f.name]) is Annotated)
+    hints, every = get_type_hints(cls, include_extras=True), list(fields(cls))
+    if order := getattr(cls, "shown", "").split():
+        every.sort(key=lambda each: order.index(each.name) if each.name in order else len(order))
+    return tuple(_param(f, *get_args(hint)) for f in every if get_origin(hint := hints[f.name]) is Annotated)
 
 
 def _param(field: Field[Any], kind: type, *extras: Any) -> Param:
@@ -328,15 +330,20 @@ def with_values(instance: T, **values: Any) -> T:
     return replace(instance, **{name: value for name, value in values.items() if name in names})  # type: ignore[type-var]
 
 
+def values_of(instance: Any) -> dict[str, Any]:
+    """All parameters and their values."""
+    return {param.name: getattr(instance, param.name) for param in params_of(type(instance))}
+
+
 def early_params(instance: Any) -> tuple[type, dict[str, Any]]:
     """The class and all parameters but the late ones: what is learnt depends on nothing else of a method."""
-    late = {param.name for param in params_of(type(instance)) if param.late}
-    return type(instance), {name: value for name, value in asdict(instance).items() if name not in late}
+    early = {param.name: getattr(instance, param.name) for param in params_of(type(instance)) if not param.late}
+    return type(instance), early
 
 
 def public_params(instance: Any) -> dict[str, Any]:
     """All parameters as everybody may see them: of files only the last part of the name, not where they are."""
-    return {**asdict(instance), **{name: path.name for name, path in files_of(instance).items()}}
+    return {**values_of(instance), **{name: path.name for name, path in files_of(instance).items()}}
 
 
 def files_of(instance: Any) -> dict[str, Path]:

@@ -8,19 +8,21 @@ nothing but the log and the plan.
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
 import polars as pl
 
 from coterie.core import registry
 from coterie.core.log import Log
+from coterie.core.params import check_params
 from coterie.core.promise import Promise, released_shape
 from coterie.core.run import Run
 from coterie.core.shapes import QUERIES, Shape
-from coterie.errors import InputError, ParameterError
+from coterie.errors import InputError, InternalError, ParameterError
 
 YARDSTICK = "yardstick"
 """The status of a method that protects nobody and is there to compare with."""
@@ -125,65 +127,76 @@ class Cost(NamedTuple):
     """The orders of the Rényi divergences that it is accounted in, part by part; none where it is not."""
 
 
-class Method(Protocol):
+@dataclass(frozen=True, kw_only=True)
+class Method(ABC):
     """An anonymizer: a frozen dataclass whose fields are the parameters of its paper.
 
-    It may also have
-
-        gives: ClassVar[Shape]             the shape of its release, where that is not the shape of the log
-        holds_rows: ClassVar[bool] = True  it works on rows in memory rather than through polars: a large log is then
-                                           cut into engine blocks
-        anywhere: ClassVar[bool] = True    it asks for rows through its run alone, which may be on a cluster
-        refuse_elsewhere(self)             an error for parameters that need one machine
-        seeded: ClassVar[bool] = False     its noise carries its promise: it takes no seed, and draws noise in its plan
-        spends -> Cost                     what it publishes with differential privacy: listed before it runs
-        refuse(self, log)                  an error for what cannot be done, before anything is spent
-        learn(self, log, run)              what does not depend on late parameters, computed once for several k
-        baseline(self) -> Method | None    for a method that groups users: itself with random groups of the same size,
-                                           or None where its groups are random already; every report shows it
-        regroup(self, groups, learnt, log, run) -> Plan
-                                           for a method whose plan is GROUPS: the plan on groups of an earlier release
-                                           (GROUPS, of users of this log), or on unions of them where they are too small
+    What it does not say of itself, it cannot do.
     """
 
     accepts: ClassVar[tuple[Shape, ...]]
     status: ClassVar[str]
+    gives: ClassVar[Shape | None] = None
+    """The shape of its release, where that is not the shape of the log."""
+    holds_rows: ClassVar[bool] = False
+    """Whether it works on rows in memory rather than through polars: a large log is then cut into engine blocks."""
+    anywhere: ClassVar[bool] = False
+    """Whether it asks for rows through its run alone, so that they may be on a cluster."""
+    further_details: ClassVar[bool] = False
+    """Whether it releases further details of queries."""
+    regroups: ClassVar[bool] = False
+    """Whether its plan is GROUPS, which it can also make on groups of an earlier release."""
+    seeded: ClassVar[bool] = True
+    """Whether the same seed gives the same release. Else its noise carries its promise, and is drawn in its plan."""
+    shown: ClassVar[str] = ""
+    """The order in which parameters are shown, where it is not that in which they are declared."""
 
+    def __post_init__(self) -> None:
+        check_params(self, registry.name_of(self))
+
+    @property
+    def spends(self) -> Cost | None:
+        """What it publishes with differential privacy, and what that costs: listed before it runs."""
+        return None
+
+    def refuse(self, log: Log) -> None:  # noqa: B027 (most refuse nothing)
+        """Raise an error for what cannot be done with a log, before anything is spent."""
+
+    def refuse_elsewhere(self) -> None:  # noqa: B027
+        """ParameterError for parameters that need one machine."""
+
+    @abstractmethod
     def promises(self, facts: Facts) -> tuple[Promise, ...]:
         """What a release of a log with these facts promises; an error where it cannot."""
 
-    def plan(self, learnt: Any, log: Log, run: Run) -> Plan:
-        """Decide. `learnt` is what `learn` gave, None for a method without it."""
+    def learn(self, log: Log, run: Run) -> Any:  # noqa: ARG002 (it learns nothing)
+        """What does not depend on late parameters, computed once for several k; None for nothing."""
+        return None
 
+    @abstractmethod
+    def plan(self, learnt: Any, log: Log, run: Run) -> Plan:
+        """Decide. `learnt` is what `learn` gave."""
+
+    @abstractmethod
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         """Apply the decision to all rows."""
 
+    def baseline(self) -> Method | None:
+        """Itself with random groups of the same size; None where it groups nobody, or at random already."""
+        return None
 
-def learn(method: Method, log: Log, run: Run) -> Any:
-    """What a method learns of a log; None for one that learns nothing."""
-    own = getattr(method, "learn", None)
-    return None if own is None else own(log, run)
+    def regroup(self, groups: pl.LazyFrame, learnt: Any, log: Log, run: Run) -> Plan:  # noqa: ARG002 (it has none)
+        """The plan on groups of an earlier release (GROUPS, of users of this log), or on unions of too small ones."""
+        raise InternalError(f"{registry.name_of(self)} makes no groups.")
 
-
-def shape_given(method: Method, log: Log, promises: Iterable[Promise] = ()) -> Shape:
-    """The shape of a release that makes these promises."""
-    gives: Shape | None = getattr(method, "gives", None)
-    return released_shape(log.shape if gives is None else gives, promises)
-
-
-def holds_rows(method: Method | type[Method]) -> bool:
-    """Whether a method works on rows in memory."""
-    return bool(getattr(method, "holds_rows", False))
-
-
-def is_seeded(method: Method | type[Method]) -> bool:
-    """Whether the same seed gives the same release; not so where the noise carries the promise."""
-    return bool(getattr(method, "seeded", True))
+    def shape_given(self, log: Log, promises: Iterable[Promise] = ()) -> Shape:
+        """The shape of a release that makes these promises."""
+        return released_shape(self.gives or log.shape, promises)
 
 
 def refuse_seed(method: Method, seed: int | None) -> None:
     """ParameterError where a seed is given to a method that takes none."""
-    if seed is not None and not is_seeded(method):
+    if seed is not None and not method.seeded:
         raise ParameterError(
             f"{type(method).__module__.rpartition('.')[2]} takes no seed: whoever could repeat its noise could take it "
             f"off again. Leave out the seed."
@@ -199,48 +212,20 @@ def refuse_log(method: Method, log: Log) -> None:
         raise InputError(
             f"{registry.name_of(method)} works on {accepted}, and this log is {log.shape.name}. Use one of: {others}."
         )
-    if log.shape.further and not getattr(method, "further_details", False):
+    if log.shape.further and not method.further_details:
         raise InputError(
             f"{registry.name_of(method)} releases no further details ({', '.join(log.shape.further)}). Leave out "
             f"--details, or use a method that releases single queries: {', '.join(registry.methods_for(log.shape))}."
         )
 
 
-def runs_anywhere(method: Method | type[Method]) -> bool:
-    """Whether a method asks for rows through its run alone, so that they may be on any engine."""
-    return bool(getattr(method, "anywhere", False))
-
-
 def refuse_engine(method: Method | type[Method]) -> None:
     """ParameterError where rows are elsewhere and a method runs on one machine only."""
-    anywhere = getattr(method, "refuse_elsewhere", None)
-    if anywhere is not None and not isinstance(method, type):
-        anywhere()
-    if not runs_anywhere(method):
-        cls = method if isinstance(method, type) else type(method)
+    cls = method if isinstance(method, type) else type(method)
+    if not isinstance(method, type):
+        method.refuse_elsewhere()
+    if not cls.anywhere:
         raise ParameterError(f"{cls.__module__.rpartition('.')[2]} runs on one machine; leave out --engine.")
-
-
-def spends(method: Method) -> Cost | None:
-    """What a method publishes with differential privacy, and what that costs; None for other methods."""
-    return getattr(method, "spends", None)
-
-
-def baseline_of(method: Method) -> Method | None:
-    """The same method with random groups; None for a method that does not group users, or does so at random."""
-    make = getattr(method, "baseline", None)
-    return None if make is None else make()
-
-
-def can_regroup(method: Method) -> bool:
-    """Whether a method can make a release on groups of an earlier one."""
-    return callable(getattr(method, "regroup", None))
-
-
-def regroup(method: Method, groups: pl.LazyFrame, learnt: Any, log: Log, run: Run) -> Plan:
-    """The plan of a method on groups of an earlier release, or on unions of them."""
-    plan: Plan = method.regroup(groups, learnt, log, run)  # type: ignore[attr-defined]  # which not all methods have
-    return plan
 
 
 def enough_subjects(owner: str, k: int, facts: Facts) -> None:

@@ -35,7 +35,7 @@ class _Kind(NamedTuple):
 
 
 _KINDS = {
-    "methods": _Kind(("methods",), ("accepts", "promises", "plan", "release"), "methods/_template.py"),
+    "methods": _Kind(("methods",), ("accepts", "promises", "plan", "release", "learn"), "methods/_template.py"),
     "promises": _Kind(
         ("promises",),
         (
@@ -92,7 +92,7 @@ def member(kind: str, name: str) -> Any:
 def complete(kind: str, name: str, given: Any) -> Any:
     """What is given if it has all that its kind needs; InputError where it was made for another version of Coterie."""
     abstract = getattr(given, "__abstractmethods__", ())
-    missing = [part for part in _KINDS[kind].parts if not hasattr(given, part) or part in abstract]
+    missing = [part for part in _KINDS[kind].parts if part in abstract or not hasattr(given, part)]
     if missing:
         raise _incomplete(kind, name, f"lacks {', '.join(missing)}")
     return given
@@ -143,7 +143,7 @@ def methods_for(shape: Any) -> list[str]:
     """The built-in methods that accept tables of a shape, with its further details where it has some."""
     every = ((name, method(name)) for name in sorted(_built_in("methods")))
     fitting = [(name, cls) for name, cls in every if shape.plain in cls.accepts]
-    return [name for name, cls in fitting if not shape.further or getattr(cls, "further_details", False)]
+    return [name for name, cls in fitting if not shape.further or cls.further_details]
 
 
 def name_of(method: Any) -> str:

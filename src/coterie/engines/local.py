@@ -15,7 +15,7 @@ import polars as pl
 
 from coterie.core.files import Scratch
 from coterie.core.log import Log
-from coterie.core.plan import Method, holds_rows, refuse_engine
+from coterie.core.plan import Method, refuse_engine
 from coterie.core.run import Engine
 from coterie.errors import ParameterError
 
@@ -38,7 +38,7 @@ def engine_for(log: Log, method: Method, blocks: int | None) -> Engine:
     if blocks is not None and blocks < 1:
         raise ParameterError(f"--blocks must be a whole number of at least 1. Got {blocks} instead.")
     if log.engine.here:
-        return Local(blocks_for(log, holds_rows(method)) if blocks is None else blocks)
+        return Local(blocks_for(log, method.holds_rows) if blocks is None else blocks)
     refuse_engine(method)
     if blocks is not None:
         raise ParameterError("--blocks cuts the rows of one machine into blocks: leave it out with --engine.")

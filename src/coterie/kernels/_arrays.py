@@ -70,6 +70,31 @@ def places_by(numbers: Any, n: int) -> Any:
     return Lists(start, places)
 
 
+@jit
+def owners_by(lists: Lists, n: int) -> Lists:
+    """Whose lists have each of n numbers, ascending, once for each time; below 0 is no number."""
+    start = starts(lists.items, n)
+    at, owners = start[:-1].copy(), np.empty(start[n], dtype=np.int32)
+    for owner in range(lists.start.size - 1):
+        for number in lists.items[lists.start[owner] : lists.start[owner + 1]]:
+            if number >= 0:
+                owners[at[number]] = owner
+                at[number] += 1
+    return Lists(start, owners)
+
+
+@inlined
+def enter(d: float, x: int, best: Floats, nearest: Ints) -> None:
+    """Put x at distance d into the list of the nearest, which has a fixed length; ties go to the smallest number."""
+    at = best.size - 1
+    if d > best[at] or (d == best[at] and x > nearest[at]):
+        return
+    while at > 0 and (d < best[at - 1] or (d == best[at - 1] and x < nearest[at - 1])):
+        best[at], nearest[at] = best[at - 1], nearest[at - 1]
+        at -= 1
+    best[at], nearest[at] = d, x
+
+
 # --- hashes -----------------------------------------------------------------------------------------
 
 
@@ -89,6 +114,16 @@ def splitmix64(value: Any) -> Any:
     value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return value ^ (value >> np.uint64(31))
+
+
+STEP = np.uint64(0x9E3779B97F4A7C15)
+"""Between the numbers of a stream, whose finalizers are its random words."""
+
+
+@inlined
+def share_of(word: Any) -> float:
+    """A random word as a number of at least 0 and below 1."""
+    return np.float64(word >> np.uint64(11)) * 2.0**-53
 
 
 @inlined

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from coterie.kernels._arrays import FNV_START, Bytes, Flags, Ints, Masks, Short, fnv_step, splitmix64, starts
 from coterie.kernels._jit import jit
@@ -61,14 +60,14 @@ def bags(owner: Short, thing: Short, n_owners: int) -> Bags:
 
 @jit
 def owners_of_parts(owners: Ints, owned: Bags, parts: Parts, n_parts: int) -> Ints:
-    """How many of these owners have each part."""
+    """How many of these owners have each part; below 0 is no part."""
     counted, last = np.zeros(n_parts, dtype=np.int64), np.full(n_parts, -1, dtype=np.int64)
     for owner in owners:
         for at in range(owned.start[owner], owned.start[owner + 1]):
             thing = owned.thing[at]
             for place in range(parts.start[thing], parts.start[thing + 1]):
                 part = parts.part[place]
-                if last[part] != owner:
+                if part >= 0 and last[part] != owner:
                     last[part] = owner
                     counted[part] += 1
     return counted
@@ -90,7 +89,7 @@ def owners_with(wanted: Flags, owned: Bags, parts: Parts) -> Flags:
 @jit
 def columns_of_owners(
     first: int, last: int, owned: Bags, parts: Parts, column_of_part: Short, width: int
-) -> tuple[Ints, Short, NDArray[np.float32]]:
+) -> tuple[Ints, Short, Ints]:
     """How often owners first..last-1 have parts: for each the number of its entries, columns in order, how often.
 
     `column_of_part` is -1 for parts that do not count.
@@ -98,7 +97,7 @@ def columns_of_owners(
     room = 0
     for at in range(owned.start[first], owned.start[last]):
         room += parts.start[owned.thing[at] + 1] - parts.start[owned.thing[at]]
-    column, value = np.empty(room, dtype=np.int32), np.empty(room, dtype=np.float32)
+    column, value = np.empty(room, dtype=np.int32), np.empty(room, dtype=np.int64)
     sizes, counted = np.zeros(last - first, dtype=np.int64), np.zeros(width, dtype=np.int64)
     end = 0
     for owner in range(first, last):

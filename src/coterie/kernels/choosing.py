@@ -28,12 +28,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from coterie.kernels._arrays import Ints, Masks, splitmix64
+from coterie.kernels._arrays import STEP, Ints, Masks, share_of, splitmix64
 from coterie.kernels._jit import inlined, jit
 from coterie.kernels.mdav import QueryStrings, capped, sorting
 
 PASSES = 3
-_STEP = np.uint64(0x9E3779B97F4A7C15)
 
 
 @jit
@@ -85,11 +84,10 @@ def copies_of(quota: int, size: int, total: int, repetitions: Ints, priority: Ma
     return copies
 
 
-@jit
+@inlined
 def _draw(priority: np.uint64, number: int) -> float:
-    """The random number with this index, at least 0 and below 1, that belongs to a query of a user (splitmix64)."""
-    value = splitmix64(priority + np.uint64(number + 1) * _STEP)
-    return float(value >> np.uint64(11)) * 2.0**-53
+    """The random number with this index that belongs to a query of a user."""
+    return share_of(splitmix64(priority + np.uint64(number + 1) * STEP))
 
 
 # --- herding ----------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from coterie.kernels._arrays import Flags, Floats, Ints, Lists, Masks, Short, next_slot
+from coterie.kernels._arrays import Flags, Floats, Ints, Lists, Masks, Short, next_slot, starts
 from coterie.kernels._jit import inlined, jit
 
 SPLIT = 64
@@ -212,12 +212,7 @@ def _shared(features: Short, mass: Ints, a: int, a_end: int, b: int, b_end: int)
 @jit
 def adjacency(left: Short, right: Short, n: int) -> Lists:
     """The neighbours of each vertex, ascending."""
-    start = np.zeros(n + 1, dtype=np.int64)
-    for e in range(left.size):
-        start[left[e] + 1] += 1
-        start[right[e] + 1] += 1
-    for v in range(n):
-        start[v + 1] += start[v]
+    start = starts(left, n) + starts(right, n)
     neighbours = np.empty(start[n], dtype=np.int32)
     at = start[:-1].copy()
     for e in range(left.size):

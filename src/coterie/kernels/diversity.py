@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from coterie.kernels._arrays import Ints, Masks
+from coterie.kernels._arrays import Ints, Masks, starts
 from coterie.kernels._jit import jit
 from coterie.kernels.grouping import UNIT, Vectors, similarity
 
@@ -23,19 +23,19 @@ SEARCH = 20_000
 def one_sided(group: Ints, topics: Masks) -> Ints:
     """The numbers of the groups that share a topic."""
     order = np.argsort(group, kind="stable")
-    shared = np.bitwise_and.reduceat(topics[order], _starts(group)[:-1], axis=0)
+    shared = np.bitwise_and.reduceat(topics[order], starts(group, group.max() + 1)[:-1], axis=0)
     return np.flatnonzero(shared.any(axis=1))
 
 
 def mean_similarity(group: Ints, vectors: Vectors) -> float:
     """How similar a vector is to another of its group, on average over vectors; 1 for equal vectors of length 1."""
     order = np.argsort(group, kind="stable")
-    starts = _starts(group)
-    size = np.diff(starts)
+    begin = starts(group, group.max() + 1)
+    size = np.diff(begin)
     within = np.zeros(size.size, dtype=np.int64)
     for c in range(vectors.shape[1]):
         column = vectors[order, c].astype(np.int64)
-        within += np.add.reduceat(column, starts[:-1]) ** 2 - np.add.reduceat(column**2, starts[:-1])
+        within += np.add.reduceat(column, begin[:-1]) ** 2 - np.add.reduceat(column**2, begin[:-1])
     return float((within / np.maximum(size - 1, 1)).sum() / group.size / UNIT**2)
 
 
@@ -43,7 +43,7 @@ def mend(group: Ints, topics: Masks, vectors: Vectors) -> Ints:
     """Groups of which none shares a topic; there must be no topic that every vector has."""
     group = group.copy()
     member = np.argsort(group, kind="stable")
-    start = _starts(group)
+    start = starts(group, group.max() + 1)
     for number in one_sided(group, topics):
         if not np.bitwise_and.reduce(topics[member[start[number] : start[number + 1]]], axis=0).any():
             continue  # an exchange that mended another group mended this one too
@@ -59,10 +59,6 @@ def joined(group: Ints, topics: Masks, vectors: Vectors) -> Ints:
         _join(int(left[0]), group, topics, vectors)
         group = np.unique(group, return_inverse=True)[1].astype(np.int64)
     return group
-
-
-def _starts(group: Ints) -> Ints:
-    return np.concatenate([[0], np.cumsum(np.bincount(group))]).astype(np.int64)
 
 
 @jit
@@ -140,10 +136,10 @@ def _meets(a: Masks, b: Masks) -> bool:
 def _join(number: int, group: Ints, topics: Masks, vectors: Vectors) -> None:
     """Put a group into the most similar one of those with which it shares the fewest topics."""
     order = np.argsort(group, kind="stable")
-    starts = _starts(group)
-    shared = np.bitwise_and.reduceat(topics[order], starts[:-1], axis=0)
+    begin = starts(group, group.max() + 1)
+    shared = np.bitwise_and.reduceat(topics[order], begin[:-1], axis=0)
     fewest = np.unpackbits((shared & shared[number]).view(np.uint8), axis=1).sum(axis=1).astype(np.int64)
     mine = vectors[group == number].astype(np.int64).sum(axis=0)
-    alike = np.add.reduceat(vectors[order].astype(np.int64) @ mine, starts[:-1]) / np.diff(starts)
+    alike = np.add.reduceat(vectors[order].astype(np.int64) @ mine, begin[:-1]) / np.diff(begin)
     fewest[number] = np.iinfo(np.int64).max
     group[group == number] = np.lexsort((-alike, fewest))[0]

@@ -12,39 +12,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from coterie.kernels._arrays import Floats, Ints
-from coterie.kernels._jit import inlined, jit
+from coterie.kernels._arrays import Flags, Floats, Ints
 
 
-@jit
-def counted(keys: Ints) -> tuple[Ints, Ints]:
-    """Distinct numbers of a sorted array, and how often each is there."""
-    size = 0
-    for i in range(keys.size):
-        if i == 0 or keys[i] != keys[i - 1]:
-            size += 1
-    distinct = np.empty(size, dtype=np.int64)
-    times = np.zeros(size, dtype=np.int64)
-    at = -1
-    for i in range(keys.size):
-        if i == 0 or keys[i] != keys[i - 1]:
-            at += 1
-            distinct[at] = keys[i]
-        times[at] += 1
-    return distinct, times
+def _found(keys: Ints, among: Ints) -> tuple[Flags, Ints]:
+    """Which of some numbers are among ascending ones, and the places of those."""
+    at = np.searchsorted(among, keys)
+    found: Flags = np.append(among, -1)[at] == keys
+    return found, at[found]
 
 
-@inlined
-def _shown(a: int, j: int, asked: Ints, n_asked: Ints, seen: Ints, n_seen: Ints) -> tuple[int, float]:
-    """r of the query asked[a], looked for from seen[j] on, and where it is or would be."""
-    while j < seen.size and seen[j] < asked[a]:
-        j += 1
-    if j < seen.size and seen[j] == asked[a]:
-        return j, min(1.0, n_seen[j] / n_asked[a])
-    return j, 0.0
+def _profiles(asked: Ints, n_asked: Ints, n_queries: int, people: int) -> tuple[Ints, Floats, Floats, Ints]:
+    """Whose each query is, p of each, H of each person, and how many distinct queries they have."""
+    person = asked // n_queries
+    p = n_asked / np.bincount(person, weights=n_asked, minlength=people)[person]
+    return person, p, -np.bincount(person, p * np.log2(p), people), np.bincount(person, minlength=people)
 
 
-@jit
 def exposure(
     asked: Ints, n_asked: Ints, seen: Ints, n_seen: Ints, n_queries: int, people: int
 ) -> tuple[Floats, Floats]:
@@ -52,62 +36,28 @@ def exposure(
 
     `asked` and `seen` are person * n_queries + query, ascending and distinct.
     """
-    exposed = np.full(people, np.nan)
-    channel = np.full(people, np.nan)
-    i, j = 0, 0
-    while i < asked.size:
-        person = asked[i] // n_queries
-        end, total = i, 0
-        while end < asked.size and asked[end] // n_queries == person:
-            total += n_asked[end]
-            end += 1
-        entropy, shown, erased, kept_of_one, begin = 0.0, 0.0, 0.0, 0.0, j
-        for a in range(i, end):
-            p = n_asked[a] / total
-            j, r = _shown(a, j, asked, n_asked, seen, n_seen)
-            entropy -= p * np.log2(p)
-            shown -= p * r * np.log2(p)
-            erased += p * (1.0 - r)
-            kept_of_one = r
-        absent = 0.0
-        if erased > 0.0:
-            j = begin
-            for a in range(i, end):
-                p = n_asked[a] / total
-                j, r = _shown(a, j, asked, n_asked, seen, n_seen)
-                if r < 1.0:
-                    absent += p * (1.0 - r) * np.log2((1.0 - r) / erased)
-        if end == i + 1:
-            exposed[person] = channel[person] = 100.0 * kept_of_one
-        else:
-            exposed[person] = 100.0 * shown / entropy
-            channel[person] = 100.0 * (shown + absent) / entropy
-        i = end
+    person, p, entropy, distinct = _profiles(asked, n_asked, n_queries, people)
+    found, at = _found(asked, seen)
+    r = np.zeros(asked.size)
+    r[found] = np.minimum(1.0, n_seen[at] / n_asked[found])
+    shown = -np.bincount(person, p * r * np.log2(p), people)
+    erased = np.bincount(person, p * (1.0 - r), people)[person]
+    with np.errstate(invalid="ignore", divide="ignore"):  # nothing is erased of some, and some have no queries
+        told = np.where(r < 1.0, np.log2((1.0 - r) / erased), 0.0)
+        absent = np.bincount(person, p * (1.0 - r) * told, people)
+        exposed, channel = 100.0 * shown / entropy, 100.0 * (shown + absent) / entropy
+    one = distinct == 1
+    exposed[one] = channel[one] = 100.0 * np.bincount(person, r, people)[one]
     return exposed, channel
 
 
-@jit
 def exposure_to(asked: Ints, n_asked: Ints, seen: Ints, n_seen: Ints, owner: Ints, n_queries: int) -> Floats:
     """How much of the profile of owner[g] the group g of `seen` (g * n_queries + query) shows: exposed, 0 for none."""
-    people = np.int64(asked[asked.size - 1] // n_queries + 1) if asked.size else 0
-    total = np.zeros(people, dtype=np.int64)
-    distinct = np.zeros(people, dtype=np.int64)
-    entropy = np.zeros(people)
-    for a in range(asked.size):
-        total[asked[a] // n_queries] += n_asked[a]
-        distinct[asked[a] // n_queries] += 1
-    for a in range(asked.size):
-        p = n_asked[a] / total[asked[a] // n_queries]
-        entropy[asked[a] // n_queries] -= p * np.log2(p)
-    shown = np.zeros(owner.size)
-    for j in range(seen.size):
-        person = owner[seen[j] // n_queries]
-        a = np.searchsorted(asked, person * n_queries + seen[j] % n_queries)
-        if a < asked.size and asked[a] == person * n_queries + seen[j] % n_queries:
-            r = min(1.0, n_seen[j] / n_asked[a])
-            p = n_asked[a] / total[person]
-            if distinct[person] == 1:
-                shown[seen[j] // n_queries] = 100.0 * r
-            else:
-                shown[seen[j] // n_queries] -= 100.0 * p * r * np.log2(p) / entropy[person]
-    return shown
+    person, p, entropy, distinct = _profiles(asked, n_asked, n_queries, int(owner.max(initial=-1)) + 1)
+    group = seen // n_queries
+    found, at = _found(owner[group] * n_queries + seen % n_queries, asked)
+    r = np.minimum(1.0, n_seen[found] / n_asked[at])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        parts = -100.0 * p[at] * r * np.log2(p[at]) / entropy[person[at]]
+    parts = np.where(distinct[person[at]] == 1, 100.0 * r, parts)
+    return np.bincount(group[found], parts, owner.size)

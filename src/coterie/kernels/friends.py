@@ -42,7 +42,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.kernels._arrays import Bytes, Flags, Floats, Ints, Masks, Short, splitmix64
+from coterie.kernels._arrays import (
+    STEP,
+    Bytes,
+    Flags,
+    Floats,
+    Ints,
+    Masks,
+    Short,
+    places_by,
+    share_of,
+    splitmix64,
+    taken,
+)
 from coterie.kernels._jit import inlined, jit
 from coterie.kernels.simattack import Sets
 
@@ -59,7 +71,7 @@ def preferential(n: int, m: int, seed: np.uint64) -> Short:
                 w = j
             else:
                 while True:
-                    state += _STEP
+                    state += STEP
                     w = ends[np.int64(splitmix64(state) % np.uint64(begin))]
                     fresh = True
                     for i in range(begin, size, 2):
@@ -71,16 +83,10 @@ def preferential(n: int, m: int, seed: np.uint64) -> Short:
     return ends
 
 
-@jit
 def reverse(start: Ints, friend: Short) -> Short:
     """For each friendship in the row of u the place of the same one in the row of the friend; rows are ascending."""
-    at = start[:-1].copy()
     back = np.empty(friend.size, dtype=np.int32)
-    # People come in ascending order, so each row is met in the order in which it stands.
-    for u in range(start.size - 1):
-        for e in range(start[u], start[u + 1]):
-            back[e] = at[friend[e]]
-            at[friend[e]] += 1
+    back[places_by(friend, start.size - 1).items] = np.arange(friend.size, dtype=np.int32)
     return back
 
 
@@ -109,19 +115,13 @@ def breadth_first(start: Ints, friend: Short, order: Ints, wanted: int) -> Ints:
     return queue[:wanted].copy()
 
 
-@jit
 def pairs_of(codes: Masks) -> Short:
     """The pairs u < v, two and two, that the numbers v (v - 1) / 2 + u stand for."""
-    ends = np.empty(2 * codes.size, dtype=np.int32)
-    for i in range(codes.size):
-        code = np.int64(codes[i])
-        v = np.int64((1.0 + np.sqrt(1.0 + 8.0 * np.float64(code))) / 2.0)
-        while v * (v - 1) // 2 > code:
-            v -= 1
-        while (v + 1) * v // 2 <= code:
-            v += 1
-        ends[2 * i], ends[2 * i + 1] = code - v * (v - 1) // 2, v
-    return ends
+    code = codes.astype(np.int64)
+    v = ((1.0 + np.sqrt(1.0 + 8.0 * code)) / 2.0).astype(np.int64)
+    v -= v * (v - 1) // 2 > code  # where the root was rounded
+    v += (v + 1) * v // 2 <= code
+    return np.stack([code - v * (v - 1) // 2, v], axis=1).reshape(-1).astype(np.int32)
 
 
 # --- friends ----------------------------------------------------------------------------------------
@@ -131,7 +131,6 @@ UNIFORM, BALANCED, SIMILAR, STICKY, BEST_FIT = range(5)
 HONEST, SELFISH, FREE_RIDER, CURIOUS, COLLUDING = range(5)
 NO_LIMIT = -1
 _OWN = -1
-_STEP = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Graph(NamedTuple):
@@ -192,11 +191,6 @@ class _State(NamedTuple):
     spurned: Flags
     """Whether anybody ever refused a person. Without that, what is known about refusals need not be looked at, and
     in a large network memory is what takes time."""
-
-
-@inlined
-def _share(state: np.uint64) -> float:
-    return np.float64(splitmix64(state) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
 @inlined
@@ -310,7 +304,7 @@ def replay(author: Short, query: Short, behaviour: Bytes, rules: Rules, graph: G
     for i in range(n):
         u = author[i]
         holder, sender, left = u, -1, rules.hops
-        state = splitmix64(np.uint64(rules.seed) ^ (np.uint64(i) * _STEP))
+        state = splitmix64(np.uint64(rules.seed) ^ (np.uint64(i) * STEP))
         tag = preferences.query_tag[i] if sticky else np.uint64(0)
         while True:
             # Free riders keep their own name off their own queries.
@@ -321,8 +315,9 @@ def replay(author: Short, query: Short, behaviour: Bytes, rules: Rules, graph: G
                 elif best_fit:
                     e = _by_fit(holder, sender, i, query[i], graph, preferences, s)
                 else:
-                    state += _STEP
-                    e = _by_weight(holder, sender, i, keep_own, _share(state), rules, graph, preferences, s)
+                    state += STEP
+                    draw = share_of(splitmix64(state))
+                    e = _by_weight(holder, sender, i, keep_own, draw, rules, graph, preferences, s)
                 if e < 0:
                     break
                 willing = behaviour[graph.friend[e]] != SELFISH
@@ -344,8 +339,8 @@ def replay(author: Short, query: Short, behaviour: Bytes, rules: Rules, graph: G
                 ways.first[i] = e
             ways.hops[i] += 1
             sender, holder = holder, graph.friend[e]
-            state += _STEP
-            if left == 0 or not _share(state) < rules.forward:
+            state += STEP
+            if left == 0 or not share_of(splitmix64(state)) < rules.forward:
                 break
             left -= 1
             if sticky:  # a forwarder has a key of their own
@@ -361,22 +356,11 @@ _EPSILON = 0.01
 _SCALE = 1e6
 
 
-@jit
 def places(identity: Ints, word: Ints, graph: Graph, n_words: int) -> Ints:
     """u * n_words + t for each count (identity, word) and each u in N[identity], oneself first."""
-    size = 0
-    for c in range(identity.size):
-        size += 1 + graph.start[identity[c] + 1] - graph.start[identity[c]]
-    keys = np.empty(size, dtype=np.int64)
-    at = 0
-    for c in range(identity.size):
-        w = identity[c]
-        keys[at] = w * n_words + word[c]
-        at += 1
-        for e in range(graph.start[w], graph.start[w + 1]):
-            keys[at] = np.int64(graph.friend[e]) * n_words + word[c]
-            at += 1
-    return keys
+    start, friends = taken(graph.start, identity)
+    members = np.insert(graph.friend[friends].astype(np.int64), start[:-1], identity)
+    return members * n_words + np.repeat(word, np.diff(start) + 1)
 
 
 @jit

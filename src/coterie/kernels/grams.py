@@ -9,7 +9,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from coterie.kernels._arrays import FNV_START, Bytes, Ints, Lists, Masks, Short, fnv_step, murmur64, next_slot, starts
+from coterie.kernels._arrays import (
+    FNV_START,
+    Bytes,
+    Ints,
+    Lists,
+    Masks,
+    Short,
+    fnv_step,
+    murmur64,
+    next_slot,
+    owners_by,
+)
 from coterie.kernels._jit import inlined, jit
 
 NO_TIME = np.iinfo(np.int64).min
@@ -192,15 +203,7 @@ def tally(
     each user says for which n-gram they were counted last.
     """
     queries = np.zeros(n_grams, dtype=np.int32)
-    begin = starts(gram, n_grams)
-    postings = np.empty(begin[n_grams], dtype=np.int32)
-    at = begin[:-1].copy()
-    for q in range(token_start.size - 1):
-        for i in range(token_start[q], token_start[q + 1]):
-            g = gram[i]
-            if g >= 0:
-                postings[at[g]] = q
-                at[g] += 1
+    begin, having = owners_by(Lists(token_start, gram), n_grams)
     owners = np.zeros(n_grams, dtype=np.int32)
     occurrences = np.zeros(n_grams, dtype=np.int64)
     containing = np.zeros(n_grams, dtype=np.int64)
@@ -208,7 +211,7 @@ def tally(
     for g in range(n_grams):
         before = -1
         for i in range(begin[g], begin[g + 1]):
-            q = postings[i]
+            q = having[i]
             occurrences[g] += events[q]
             if q == before:
                 continue

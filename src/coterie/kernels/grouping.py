@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.kernels._arrays import Ints, Short, SideBySide, splitmix64
+from coterie.kernels._arrays import STEP, Ints, Short, SideBySide, splitmix64
 from coterie.kernels._jit import inlined, jit
 
 Vectors = NDArray[np.int16]
@@ -38,7 +38,6 @@ _SAMPLE = 2_000  # vectors of a node that its direction is computed from
 _PROGRESS = 0.05  # share of the vectors that a round has to group to be followed by another
 _LEAVES_AT_ONCE = 64
 _NOBODY = np.int32(-1)
-_STRIDE = np.uint64(0x9E3779B97F4A7C15)
 
 
 @inlined
@@ -187,7 +186,7 @@ def tree(vectors: Vectors, largest: int, least: int, seed: int) -> tuple[Ints, I
             start[leaves] = low = high
             continue
         node += 1
-        dice = splitmix64(np.uint64(seed) + np.uint64(node) * _STRIDE)
+        dice = splitmix64(np.uint64(seed) + np.uint64(node) * STEP)
         _direct(low, high, order, vectors, dice, direction)
         for p in range(low, high):
             projected[p] = similarity(vectors, order[p], direction, 0)
@@ -239,7 +238,7 @@ def _direct(low: int, high: int, order: Ints, vectors: Vectors, dice: Any, direc
     mean = np.zeros(width, dtype=np.float64)
     axis = np.zeros(width, dtype=np.float64)
     for c in range(width):
-        dice = splitmix64(dice + _STRIDE)
+        dice = splitmix64(dice + STEP)
         signs[c] = 1.0 if dice & np.uint64(1) else -1.0
     step = max(1, (high - low) // _SAMPLE)
     count = 0
@@ -378,15 +377,6 @@ def grow(k: int, order: Ints, first: Short, second: Short, near: Short, vectors:
             made += 1
             free -= k
     return group
-
-
-def load() -> None:
-    """Compile everything, or load what is compiled."""
-    vectors = np.zeros((4, 1), dtype=np.int16)
-    dense_groups(2, vectors)
-    near, score = neighbours(vectors, [tree(vectors, 2, 1, 0)], lambda work, parts: [work(part) for part in parts])
-    first, second, alike = edges(near, score)
-    grow(2, np.argsort(alike, kind="stable"), first, second, near, vectors)
 
 
 def neighbours(vectors: Vectors, trees: Sequence[tuple[Ints, Ints]], each: SideBySide) -> tuple[Short, Short]:

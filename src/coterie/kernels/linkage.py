@@ -24,47 +24,6 @@ _DEAD = -1.0  # below every similarity
 
 
 @jit
-def user_counts(
-    pair_start: Ints, pair_query: Ints, pair_rows: Ints, query_start: Ints, query_categories: Short, n_categories: int
-) -> tuple[Ints, Short, Ints]:
-    """The categories of each user and how often they have each: start, category (ascending), count.
-
-    `pair_query[pair_start[u]:pair_start[u + 1]]` are the distinct queries of u, `pair_rows` how often they asked each;
-    `query_categories[query_start[q]:query_start[q + 1]]` are the categories of q, with repetitions.
-    """
-    n = pair_start.size - 1
-    seen = np.full(n_categories, -1, dtype=np.int64)
-    start = np.zeros(n + 1, dtype=np.int64)
-    for u in range(n):
-        distinct = 0
-        for p in range(pair_start[u], pair_start[u + 1]):
-            q = pair_query[p]
-            for at in range(query_start[q], query_start[q + 1]):
-                if seen[query_categories[at]] != u:
-                    seen[query_categories[at]] = u
-                    distinct += 1
-        start[u + 1] = start[u] + distinct
-    category, count = np.empty(start[n], dtype=np.int32), np.empty(start[n], dtype=np.int64)
-    total = np.zeros(n_categories, dtype=np.int64)
-    for u in range(n):
-        at_user = start[u]
-        for p in range(pair_start[u], pair_start[u + 1]):
-            q = pair_query[p]
-            for at in range(query_start[q], query_start[q + 1]):
-                c = query_categories[at]
-                if total[c] == 0:
-                    category[at_user] = c
-                    at_user += 1
-                total[c] += pair_rows[p]
-        mine = category[start[u] : start[u + 1]]
-        mine.sort()
-        for i in range(mine.size):
-            count[start[u] + i] = total[mine[i]]
-            total[mine[i]] = 0
-    return start, category, count
-
-
-@jit
 def similarities(users: Ints, start: Ints, category: Short, count: Ints, n_categories: int, cosine: bool) -> Floats:
     """What each two of some users have in common; with `cosine`, divided by the geometric mean of their totals."""
     n = users.size
@@ -144,16 +103,10 @@ def _first_of_best_pair(similar: Floats, group: Ints, best: Floats, partner: Int
         _look_for_partner(first, similar, group, best, partner)
 
 
-@jit
 def most_similar_groups(similar: Floats, group: Ints, n_groups: int) -> Ints:
     """The groups; users who are in none join the group that is most similar to them (by the sum over its members)."""
-    result = group.copy()
-    for i in range(group.size):
-        if group[i] != NOBODY:
-            continue
-        linked = np.zeros(n_groups, dtype=np.float64)
-        for j in range(group.size):
-            if group[j] != NOBODY:
-                linked[group[j]] += similar[i, j]
+    result, grouped = group.copy(), group != NOBODY
+    for i in np.flatnonzero(~grouped):
+        linked = np.bincount(group[grouped], weights=similar[i, grouped], minlength=n_groups)
         result[i] = np.argmax(linked)
     return result

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.kernels._arrays import Floats, Ints, Short, SideBySide, one_after_the_other, starts
+from coterie.kernels._arrays import Floats, Ints, Short, SideBySide, one_after_the_other, places_by
 from coterie.kernels._jit import inlined, jit
 
 _ROUNDS = 4
@@ -39,20 +39,12 @@ class Sparse(NamedTuple):
     width: int
 
 
-@jit
 def transposed(a: Sparse) -> Sparse:
     """Aᵀ, entries of a row in the order of its columns."""
     height = a.start.size - 1
-    start = starts(a.column, a.width)
-    at = start.copy()
-    column = np.empty(a.column.size, dtype=np.int32)
-    value = np.empty(a.column.size, dtype=np.float32)
-    for r in range(height):
-        for e in range(a.start[r], a.start[r + 1]):
-            c = a.column[e]
-            column[at[c]], value[at[c]] = r, a.value[e]
-            at[c] += 1
-    return Sparse(start, column, value, height)
+    row = np.repeat(np.arange(height, dtype=np.int32), np.diff(a.start))
+    start, entries = places_by(a.column, a.width)
+    return Sparse(start, row[entries], a.value[entries], height)
 
 
 @jit

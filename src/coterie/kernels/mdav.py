@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.kernels._arrays import Flags, Floats, Ints, Masks, SideBySide, one_after_the_other
+from coterie.kernels._arrays import Flags, Floats, Ints, Masks, SideBySide, enter, one_after_the_other
 from coterie.kernels._jit import inlined, jit
 from coterie.kernels.hausdorff import (
     INFINITE,
@@ -275,18 +275,6 @@ def _farthest(
             if d > best or (d == best and x < farthest):
                 best, farthest = d, x
     return best, farthest
-
-
-@inlined
-def enter(d: float, x: int, best: Floats, nearest: Ints) -> None:
-    """Put x at distance d into the list of the nearest, which has a fixed length; ties go to the smallest number."""
-    at = best.size - 1
-    if d > best[at] or (d == best[at] and x > nearest[at]):
-        return
-    while at > 0 and (d < best[at - 1] or (d == best[at - 1] and x < nearest[at - 1])):
-        best[at], nearest[at] = best[at - 1], nearest[at - 1]
-        at -= 1
-    best[at], nearest[at] = d, x
 
 
 @jit

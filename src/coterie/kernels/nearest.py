@@ -9,41 +9,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from coterie.kernels._arrays import Floats, Ints, starts
+from coterie.kernels._arrays import Floats, Ints, enter, places_by
 from coterie.kernels._jit import inlined, jit
 
 
-@jit
 def columns_of(start: Ints, feature: Ints, weight: Floats, n_features: int) -> tuple[Ints, Ints, Floats]:
     """The lists of all features."""
-    begin = starts(feature, n_features)
-    vector = np.empty(feature.size, dtype=np.int64)
-    value = np.empty(feature.size, dtype=np.float64)
-    at = begin[:-1].copy()
-    for v in range(start.size - 1):
-        for i in range(start[v], start[v + 1]):
-            place = at[feature[i]]
-            vector[place], value[place] = v, weight[i]
-            at[feature[i]] += 1
-    return begin, vector, value
-
-
-@inlined
-def _enter(score: float, vector: int, near: Ints, product: Floats, count: int) -> int:
-    """Put a vector into the ordered list of the nearest; returns how many there are."""
-    if count == near.size:
-        last = count - 1
-        if score < product[last] or (score == product[last] and vector > near[last]):
-            return count
-        at = last
-    else:
-        at = count
-        count += 1
-    while at > 0 and (score > product[at - 1] or (score == product[at - 1] and vector < near[at - 1])):
-        near[at], product[at] = near[at - 1], product[at - 1]
-        at -= 1
-    near[at], product[at] = vector, score
-    return count
+    vector = np.repeat(np.arange(start.size - 1), np.diff(start))
+    begin, places = places_by(feature, n_features)
+    return begin, vector[places], weight[places]
 
 
 @jit
@@ -53,7 +27,7 @@ def nearest(
     """For each asking vector the `most` nearest ones of the lists, products above 0; -1 where there are fewer."""
     asking = start.size - 1
     near = np.full((asking, most), -1, dtype=np.int64)
-    product = np.zeros((asking, most), dtype=np.float64)
+    product = np.full((asking, most), np.inf)  # times -1, so that the largest come first
     score = np.zeros(n_vectors, dtype=np.float64)
     touched = np.empty(n_vectors, dtype=np.int64)
     for a in range(asking):
@@ -65,11 +39,10 @@ def nearest(
                     touched[n] = v
                     n += 1
                 score[v] += value[j] * weight[i]
-        count = 0
         for t in range(n):
-            count = _enter(score[touched[t]], touched[t], near[a], product[a], count)
+            enter(-score[touched[t]], touched[t], product[a], near[a])
             score[touched[t]] = 0.0
-    return near, product
+    return near, np.where(near >= 0, -product, 0.0)
 
 
 @jit
@@ -96,7 +69,7 @@ def nearest_others(
     others = np.zeros(attacked.size, dtype=np.int64)
     own = np.zeros(attacked.size, dtype=np.int64)
     score = np.zeros(last, dtype=np.float64)
-    product = np.zeros(most, dtype=np.float64)
+    product = np.empty(most, dtype=np.float64)
     for place in range(attacked.size):
         a = attacked[place]
         score[:] = 0.0
@@ -106,14 +79,14 @@ def nearest_others(
                 if v >= last:
                     break
                 score[v] += value[j] * weight[i]
-        count = 0
+        product[:] = np.inf
         for v in range(first, last):
             if v == a or not _has_new(item, item_start[a], item_start[a + 1], item_start[v], item_start[v + 1]):
                 continue
             others[place] += 1
             own[place] += person[v] == person[a]
             if score[v] > 0.0:
-                count = _enter(score[v], v, near[place], product, count)
+                enter(-score[v], v, product, near[place])
     return near, others, own
 
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from coterie.kernels._arrays import Flags, Ints, Short
 from coterie.kernels._jit import jit
+from coterie.kernels.bags import Bags, Parts, owners_of_parts
 from coterie.kernels.mdav import sorting
 
 LONGEST = 6
@@ -72,9 +73,11 @@ def frequent_runs(queries: Queries, m: int) -> Runs:
     """The runs of up to LONGEST words that at least m users have."""
     total = queries.word.size
     levels, users, base = [], [], 0
+    everybody = np.arange(queries.user_start.size - 1)
+    asked = Bags(queries.user_start, queries.typed, queries.times)
     candidate, n_candidates = queries.first, int(queries.first.max(initial=-1)) + 1
     for length in range(1, LONGEST + 1):
-        counted = users_with(candidate, n_candidates, length, queries)
+        counted = owners_of_parts(everybody, asked, Parts(queries.start, candidate), n_candidates)
         is_frequent = counted >= m
         if not is_frequent.any():
             break
@@ -95,22 +98,6 @@ def frequent_runs(queries: Queries, m: int) -> Runs:
     if not levels:
         return Runs(np.full((1, total), -1, dtype=np.int32), np.zeros(0, dtype=np.int64))
     return Runs(np.stack(levels), np.concatenate(users))
-
-
-@jit
-def users_with(candidate: Short, n_candidates: int, length: int, queries: Queries) -> Ints:
-    """How many users have each run of that length in some query."""
-    counted = np.zeros(n_candidates, dtype=np.int64)
-    last = np.full(n_candidates, -1, dtype=np.int32)
-    for user in range(queries.user_start.size - 1):
-        for place in range(queries.user_start[user], queries.user_start[user + 1]):
-            query = queries.typed[place]
-            for word in range(queries.start[query], queries.start[query + 1] - length + 1):
-                run = candidate[word]
-                if run >= 0 and last[run] != user:
-                    last[run] = user
-                    counted[run] += 1
-    return counted
 
 
 @jit
@@ -182,15 +169,10 @@ def longest_run(a: int, b: int, queries: Queries, runs: Runs) -> tuple[int, int]
     return 0, -1
 
 
-@jit
 def numbers_of_phrases(queries: Queries, cuts: Cuts) -> Ints:
     """How many phrases the rows of each user have together."""
-    totals = np.zeros(queries.user_start.size - 1, dtype=np.int64)
-    for user in range(totals.size):
-        for place in range(queries.user_start[user], queries.user_start[user + 1]):
-            query = queries.typed[place]
-            totals[user] += queries.times[place] * (cuts.start[query + 1] - cuts.start[query])
-    return totals
+    phrases = np.cumsum(queries.times * np.diff(cuts.start)[queries.typed])
+    return np.diff(np.append(0, phrases)[queries.user_start])
 
 
 @jit

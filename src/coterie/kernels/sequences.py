@@ -117,13 +117,11 @@ def visitors_of(number: Short, owner: Short, size: int) -> Ints:
     return count
 
 
-@jit
 def _extended(here: Short, last_page: Short, left: Ints, length: int, n_pages: int) -> Ints:
     """Where a sequence of one page more begins whose beginning and end are common: (beginning, last page), else -1."""
     keys = np.full(here.size, -1, dtype=np.int64)
-    for i in range(here.size - 1):
-        if here[i] >= 0 and left[i] > length and here[i + 1] >= 0:
-            keys[i] = np.int64(here[i]) * n_pages + last_page[i]
+    begins = np.flatnonzero((here[:-1] >= 0) & (left[:-1] > length) & (here[1:] >= 0))
+    keys[begins] = here[begins].astype(np.int64) * n_pages + last_page[begins]
     return keys
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from coterie.kernels._arrays import Floats, Ints, Short, splitmix64
+from coterie.kernels._arrays import STEP, Floats, Ints, Short, splitmix64
 from coterie.kernels._jit import inlined, jit
 
 REST = 0.4  # 1 - α
@@ -143,7 +143,6 @@ def attack(queries: Sets, author: Short, known: Known, cand_start: Ints, candida
 # --- fake queries -----------------------------------------------------------------------------------
 
 
-_STEP = np.uint64(0x9E3779B97F4A7C15)
 _TRIES = 100
 
 
@@ -154,7 +153,7 @@ def _below(state: Any, n: int) -> Any:
 
 @inlined
 def _begin(key: Any, number: int) -> Any:
-    return splitmix64(key ^ (np.uint64(number) * _STEP))
+    return splitmix64(key ^ (np.uint64(number) * STEP))
 
 
 @jit
@@ -164,7 +163,7 @@ def drawn_of_others(author: Short, pool: Short, key: np.uint64) -> Ints:
     for i in range(author.size):
         state = _begin(key, i)
         for _ in range(_TRIES):
-            state += _STEP
+            state += STEP
             chosen[i] = _below(state, pool.size)
             if pool[chosen[i]] != author[i]:
                 break
@@ -196,13 +195,13 @@ def walks(sizes: Ints, past: Sets, start: Ints, place: Short, key: np.uint64) ->
     for i in range(sizes.size):
         state = _begin(key, i)
         for j in range(sizes[i]):
-            state += _STEP
+            state += STEP
             if j == 0:
                 words[at] = past.word[_below(state, past.word.size)]
             else:
                 before = words[at - 1]
                 query = place[start[before] + _below(state, start[before + 1] - start[before])]
-                state += _STEP
+                state += STEP
                 n = past.start[query + 1] - past.start[query]
                 words[at] = past.word[past.start[query] + _below(state, n)]
             at += 1

@@ -38,10 +38,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.kernels._arrays import Floats, Ints, Short
+from coterie.kernels._arrays import Floats, Ints, Short, enter
 from coterie.kernels._jit import inlined, jit, uncounted
 from coterie.kernels.assignment import ANY_COST, TOO_LITTLE, TOO_MUCH, Workspace, assign, workspace
-from coterie.kernels.mdav import enter, partition
+from coterie.kernels.mdav import partition
 
 Codes = NDArray[np.uint16]
 

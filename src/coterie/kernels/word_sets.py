@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from coterie.kernels._arrays import Flags, Ints, Lists, Short, starts
+from coterie.kernels._arrays import Flags, Ints, Lists, Short
 from coterie.kernels._jit import inlined, jit
 
 _ENOUGH = np.int64(0xFFFFFFFF)  # stands for the users of a query that has k by itself
@@ -39,19 +39,6 @@ def distinct(token_start: Ints, tokens: Short) -> Lists:
                 at += 1
         start[q + 1] = at
     return Lists(start, words[:at].copy())
-
-
-@jit
-def postings(of: Lists, n_words: int) -> Lists:
-    """The queries that have each word, ascending."""
-    start = starts(of.items, n_words)
-    free = start[:-1].copy()
-    queries = np.empty(of.items.size, dtype=np.int32)
-    for q in range(of.start.size - 1):
-        for i in range(of.start[q], of.start[q + 1]):
-            queries[free[of.items[i]]] = q
-            free[of.items[i]] += 1
-    return Lists(start, queries)
 
 
 @jit

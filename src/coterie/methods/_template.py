@@ -33,15 +33,15 @@ from coterie.apply.details import without_details
 from coterie.apply.items import keep_items
 from coterie.apply.names import rename_subjects
 from coterie.core.log import Log
-from coterie.core.params import Late, Range, check_params
-from coterie.core.plan import Draft, Facts, Plan, enough_subjects
+from coterie.core.params import Late, Range
+from coterie.core.plan import Draft, Facts, Method, Plan, enough_subjects
 from coterie.core.run import Run
 from coterie.core.shapes import KEEP, QUERIES, Shape
 from coterie.promises.query_k_anonymity import QueryKAnonymity
 
 
 @dataclass(frozen=True, kw_only=True)
-class Template:
+class Template(Method):
     """One line that says what the method does."""
 
     k: Annotated[
@@ -53,9 +53,6 @@ class Template:
 
     accepts: ClassVar[tuple[Shape, ...]] = (QUERIES,)
     status: ClassVar[str] = "example"
-
-    def __post_init__(self) -> None:
-        check_params(self, "template")
 
     def promises(self, facts: Facts) -> tuple[QueryKAnonymity, ...]:
         """2. What a release promises; an error where it cannot be kept."""

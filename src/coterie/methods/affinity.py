@@ -51,11 +51,11 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import polars as pl
 
-from coterie.apply.items import ReleasesItems, release_items
-from coterie.apply.names import ALWAYS, LinkMinutes, LinkQueries, Users, Window, within
+from coterie.apply.items import SHARED, ReleasesItems
+from coterie.apply.names import within
 from coterie.core.log import Log
-from coterie.core.params import Attrs, File, Flag, KDetails, Late, Range, Times
-from coterie.core.plan import Draft, Facts, Plan, enough_subjects
+from coterie.core.params import File, Flag, Late, Range
+from coterie.core.plan import Facts, Plan, enough_subjects
 from coterie.core.run import Run
 from coterie.core.shapes import KEEP
 from coterie.promises.k_theta_affinity import KThetaAffinity
@@ -97,14 +97,10 @@ class Affinity(ReleasesItems):
     ] = False
     v_max: Annotated[int, Range(1), "queries the approximate procedure looks at"] = 2000
     max_degree: Annotated[int, Range(2), "degrees are exact up to this number; k may be larger"] = 1000
-    users: Users = "drop"
-    link_queries: LinkQueries = 3
-    link_minutes: LinkMinutes = 30
-    attrs: Attrs = "common"
-    times: Times = "day"
-    k_details: KDetails = "k"
-    window: Window = ALWAYS
 
+    shown: ClassVar[str] = (
+        f"k theta min_users min_term_users strict language function_words approximate v_max max_degree {SHARED}"
+    )
     anywhere: ClassVar[bool] = True
 
     def promises(self, facts: Facts) -> tuple[KThetaAffinity, ...]:
@@ -141,10 +137,6 @@ class Affinity(ReleasesItems):
         if name_of_words(self._function_words) not in FUNCTION_LISTS:
             evidence["function_words"] = pl.LazyFrame({"word": sorted(self._function_words)})
         return Plan(table=KEEP.check(kept.lazy()), evidence=evidence, notes=self._typed_by_few(graph))
-
-    def release(self, log: Log, plan: Plan, run: Run) -> Draft:
-        """Step 6: the planned queries, then what accompanies them, then who asked."""
-        return release_items(log, plan, self, run)
 
     def _typed_by_few(self, graph: AffinityGraph) -> tuple[str, ...]:
         """How many released queries one person typed alone, and how many fewer than k did."""

@@ -39,15 +39,15 @@ Example: nobody else typed the last query, but each two of its words were typed 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import polars as pl
 
-from coterie.apply.items import ReleasesItems, release_items
-from coterie.apply.names import ALWAYS, LinkMinutes, LinkQueries, Users, Window, within
+from coterie.apply.items import SHARED, ReleasesItems
+from coterie.apply.names import within
 from coterie.core.log import Log
-from coterie.core.params import Attrs, Choice, KDetails, Late, NumberOr, Range, Times
-from coterie.core.plan import Draft, Facts, Plan, enough_subjects
+from coterie.core.params import Choice, Late, NumberOr, Range
+from coterie.core.plan import Facts, Plan, enough_subjects
 from coterie.core.run import Run
 from coterie.core.shapes import KEEP
 from coterie.promises.word_k_anonymity import WordKAnonymity, typed_by_few
@@ -72,13 +72,8 @@ class Allowlist(ReleasesItems):
         Choice("words", "detect"),
         "what counts as one word: what stands between spaces, or also full names and personal data that are found",
     ] = "words"
-    users: Users = "drop"
-    link_queries: LinkQueries = 3
-    link_minutes: LinkMinutes = 30
-    attrs: Attrs = "common"
-    times: Times = "day"
-    k_details: KDetails = "k"
-    window: Window = ALWAYS
+
+    shown: ClassVar[str] = f"k words max_words entities {SHARED}"
 
     def promises(self, facts: Facts) -> tuple[WordKAnonymity, ...]:
         """At least k users behind every m words of a released query."""
@@ -110,10 +105,6 @@ class Allowlist(ReleasesItems):
             written = pl.DataFrame({"item": typed.names, "written": typed.written})
             evidence["entities"] = written.filter(pl.col("item") != pl.col("written")).sort("item").lazy()
         return Plan(table=KEEP.check(kept.lazy()), evidence=evidence, notes=self._typed_by_few(kept["degree"]))
-
-    def release(self, log: Log, plan: Plan, run: Run) -> Draft:
-        """Step 4: the planned queries, then what accompanies them, then who asked."""
-        return release_items(log, plan, self, run)
 
     def _typed_by_few(self, users: pl.Series) -> tuple[str, ...]:
         """How many released queries one person typed alone, and how many fewer than k did."""

@@ -40,8 +40,8 @@ import numpy as np
 
 from coterie.apply.sequences import DAYS_TABLE, SEQUENCES_TABLE, release_sequences
 from coterie.core.log import Log
-from coterie.core.params import Choice, Flag, Late, Range, check_params
-from coterie.core.plan import Draft, Facts, Plan, enough_subjects
+from coterie.core.params import Choice, Flag, Late, Range
+from coterie.core.plan import Draft, Facts, Method, Plan, enough_subjects
 from coterie.core.run import Run
 from coterie.core.shapes import REPLACE, SEQUENCES, VISITS, Shape
 from coterie.core.threads import Counted
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CommonVisits:
+class CommonVisits(Method):
     """Release visits of a website as sequences of pages that at least k different visitors walked."""
 
     k: Annotated[int, Range(2), Late(), "smallest number of visitors behind a released sequence of pages"] = 5
@@ -70,9 +70,6 @@ class CommonVisits:
     holds_rows: ClassVar[bool] = True
     status: ClassVar[str] = "experimental"
     anywhere: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        check_params(self, "common_visits")
 
     def promises(self, facts: Facts) -> tuple[SequenceKAnonymity, ...]:
         """At least k visitors behind each released sequence of pages."""

@@ -53,21 +53,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 import polars as pl
 
 from coterie import taxonomies
 from coterie.apply.profiles import (
-    AS_MANY_AS_K,
     PHRASES,
-    QUERIES_AS_TYPED,
     BlockUsers,
-    Publish,
     PublishesProfiles,
-    Spoken,
-    Users,
     release_phrases,
     release_texts,
     share_profiles,
@@ -82,7 +77,6 @@ from coterie.core.shapes import QUERIES
 from coterie.errors import ParameterError
 from coterie.promises.user_k_anonymity import UserKAnonymity
 from coterie.taxonomies import WORDNET, Taxonomy
-from coterie.text.language import ENGLISH
 from coterie.text.words import digest_of
 
 if TYPE_CHECKING:
@@ -112,9 +106,6 @@ class ConceptMicroaggregate(PublishesProfiles):
         File(WORDNET),
         "where concepts come from: 'wordnet', or a FILE that `coterie taxonomy build` made",
     ] = WORDNET
-    publish: Publish = QUERIES_AS_TYPED
-    phrase_users: Users = AS_MANY_AS_K
-    language: Spoken = ENGLISH
     categories: Annotated[int, Range(1), "most concepts of one query, the likeliest first"] = 5
     block_users: BlockUsers = 0
     partition: Annotated[
@@ -122,6 +113,8 @@ class ConceptMicroaggregate(PublishesProfiles):
         Choice("mdav", "random"),
         "groups of similar users, or random ones to compare with",
     ] = "mdav"
+
+    shown: ClassVar[str] = "k synthetic taxonomy publish phrase_users language categories block_users partition"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -147,12 +140,9 @@ class ConceptMicroaggregate(PublishesProfiles):
 
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         """Step 3: the synthetic queries of each group, under a fresh name for each member."""
-        from coterie.models.concepts import load_kernels
-
         if self.publish == PHRASES:
             return release_phrases(log, plan, run, self)
         tree, labels, keys = self._tree_anywhere(), self.synthetic == "label", run.keys
-        load_kernels(tree())
         subjects, common = share_profiles(
             log, plan.table, run, lambda rows: synthetic_queries(rows, tree(), self.categories, labels, keys)
         )
@@ -166,13 +156,12 @@ class ConceptMicroaggregate(PublishesProfiles):
 
     def _groups(self, log: Log, run: Run) -> pl.LazyFrame:
         from coterie.kernels.concept_sets import mdav
-        from coterie.models.concepts import encode, load_kernels
+        from coterie.models.concepts import encode
         from coterie.models.groups import groups_in_blocks, random_groups
 
         if self.partition == "random":
             return random_groups(log, run, self.k)
         tree, keys = self._tree_anywhere(), run.keys
-        load_kernels(tree())
 
         def group(block: pl.DataFrame) -> tuple[pl.Series, Ints, Ints]:
             meanings = encode(block, tree(), self.categories, keys)

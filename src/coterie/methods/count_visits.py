@@ -46,8 +46,8 @@ import polars as pl
 
 from coterie.apply.names import nobody_named
 from coterie.core.log import Log
-from coterie.core.params import Late, Range, Several, check_params
-from coterie.core.plan import Draft, Facts, Plan, enough_subjects
+from coterie.core.params import Late, Range, Several
+from coterie.core.plan import Draft, Facts, Method, Plan, enough_subjects
 from coterie.core.run import Run
 from coterie.core.shapes import COUNTS, VISITS, Shape
 from coterie.errors import ParameterError
@@ -55,7 +55,7 @@ from coterie.promises.cell_k_anonymity import CellKAnonymity, Tables
 
 
 @dataclass(frozen=True, kw_only=True)
-class CountVisits:
+class CountVisits(Method):
     """Publish tables in which each number counts what at least k different visitors did."""
 
     k: Annotated[int, Range(2), Late(), "smallest number of visitors behind a released number"] = 5
@@ -66,7 +66,7 @@ class CountVisits:
     status: ClassVar[str] = "stable"
 
     def __post_init__(self) -> None:
-        check_params(self, "count_visits")
+        super().__post_init__()
         if {"days", "hours"} <= set(Several.words(self.tables)):
             raise ParameterError(
                 "Hours of the day are totals of days with their hours, and tell what is left out there: in 'tables' of "

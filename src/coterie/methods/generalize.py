@@ -41,12 +41,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from coterie import taxonomies
-from coterie.apply.items import ReleasesItems, release_replaced
-from coterie.apply.names import ALWAYS, LinkMinutes, LinkQueries, Users, Window, within
+from coterie.apply.items import SHARED, ReleasesItems
+from coterie.apply.names import ALWAYS, within
 from coterie.core.arrays import Ints, Short, offsets
 from coterie.core.log import Log
-from coterie.core.params import Attrs, Choice, File, Flag, KDetails, Late, Range, Times
-from coterie.core.plan import Draft, Facts, Plan, enough_subjects
+from coterie.core.params import Choice, File, Flag, Late, Range
+from coterie.core.plan import Facts, Plan, enough_subjects
 from coterie.core.run import Run
 from coterie.core.shapes import REPLACE
 from coterie.errors import ParameterError
@@ -70,14 +70,8 @@ class Generalize(ReleasesItems):
         "what k counts: users, or distinct queries as in the paper, which one person can have typed",
     ] = "users"
     paper_compat: Annotated[bool, Flag(), "stop words are terms too, as in the paper"] = False
-    users: Users = "drop"
-    link_queries: LinkQueries = 3
-    link_minutes: LinkMinutes = 30
-    attrs: Attrs = "common"
-    times: Times = "day"
-    k_details: KDetails = "k"
-    window: Window = ALWAYS
 
+    shown: ClassVar[str] = f"k taxonomy size paper_compat {SHARED}"
     anywhere: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -113,10 +107,6 @@ class Generalize(ReleasesItems):
             evidence=taxonomies.own_file(self.taxonomy),
             notes=self._left_out(learnt, kept),
         )
-
-    def release(self, log: Log, plan: Plan, run: Run) -> Draft:
-        """Step 4: every query as its concept, then what accompanies it, then who asked."""
-        return release_replaced(log, plan, self, run)
 
     def _left_out(self, learnt: Walked, kept: NDArray[np.bool_]) -> tuple[str, ...]:
         total, mapped = int(learnt.rows.sum()), learnt.end >= 0

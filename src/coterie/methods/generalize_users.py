@@ -40,8 +40,8 @@ from coterie import taxonomies
 from coterie.apply.profiles import named_subjects, release_texts
 from coterie.core.arrays import Ints, offsets
 from coterie.core.log import Log
-from coterie.core.params import Choice, File, Flag, Late, Range, check_params
-from coterie.core.plan import Draft, Facts, Plan, enough_subjects
+from coterie.core.params import Choice, File, Flag, Late, Range
+from coterie.core.plan import Draft, Facts, Method, Plan, enough_subjects
 from coterie.core.run import Run
 from coterie.core.shapes import GROUPS, QUERIES, Shape
 from coterie.promises.user_k_anonymity import UserKAnonymity
@@ -50,7 +50,7 @@ from coterie.text.words import digest_of
 
 
 @dataclass(frozen=True, kw_only=True)
-class GeneralizeUsers:
+class GeneralizeUsers(Method):
     """Release each user as the most specific set of concepts that at least k users share."""
 
     k: Annotated[int, Range(2), Late(), "smallest number of users that share a released set of concepts"] = 5
@@ -68,9 +68,7 @@ class GeneralizeUsers:
 
     accepts: ClassVar[tuple[Shape, ...]] = (QUERIES,)
     status: ClassVar[str] = "experimental"
-
-    def __post_init__(self) -> None:
-        check_params(self, "generalize_users")
+    regroups: ClassVar[bool] = True
 
     def promises(self, facts: Facts) -> tuple[UserKAnonymity, ...]:
         """At least k users share each released set."""
@@ -89,22 +87,28 @@ class GeneralizeUsers:
     def plan(self, learnt: UserConcepts, log: Log, run: Run) -> Plan:  # noqa: ARG002 (what was learnt is enough)
         """Step 2: groups of records, and the cut of each group; users without a record are in none."""
         key = run.keys("random partition", learnt.users) if self.partition == "random" else None
-        members, cuts = _groups(learnt, self._tree, self.k, key)
-        return Plan(
-            table=GROUPS.check(members.lazy()),
-            tables={"cuts": cuts.lazy()},
-            evidence=taxonomies.own_file(self.taxonomy),
-        )
+        return self._plan(learnt, *partition(learnt.start, learnt.concepts, self._tree, self.k, key))
 
     def regroup(self, groups: pl.LazyFrame, learnt: UserConcepts, log: Log, run: Run) -> Plan:  # noqa: ARG002
         """Step 2 on earlier groups: the same, or unions of them in random order; users without a record are in none."""
         from coterie.models.groups import united
 
         known = groups.join(learnt.users.alias("subject").to_frame().lazy(), on="subject", how="semi")
-        members, cuts = _cuts(learnt, self._tree, united(known, self.k, run).collect(engine="streaming"))
+        numbers = learnt.users.alias("subject").to_frame().with_row_index("record")
+        members = united(known, self.k, run).collect(engine="streaming").join(numbers, on="subject")
+        together = members.group_by("group").agg(pl.col("record").sort().cast(pl.Int64))
+        groups = [each.to_numpy() for each in together["record"]]
+        # None of them can be split.
+        return self._plan(learnt, *expanded(learnt.start, learnt.concepts, self._tree, groups, len(learnt.users)))
+
+    def _plan(self, learnt: UserConcepts, group: Ints, cuts: list[Ints]) -> Plan:
+        """Groups of records, and the concepts that cover each, with names in place of numbers."""
+        number = np.repeat(np.arange(len(cuts)), [len(cut) for cut in cuts])
+        text = self._tree.names.gather(np.concatenate([*cuts, np.zeros(0, dtype=np.int64)]))
+        members = pl.LazyFrame({"subject": learnt.users, "group": group}).filter(pl.col("group") >= 0)
         return Plan(
-            table=GROUPS.check(members.lazy()),
-            tables={"cuts": cuts.lazy()},
+            table=GROUPS.check(members.cast({"group": pl.UInt32})),
+            tables={"cuts": pl.LazyFrame({"group": number, "text": text}, schema_overrides={"group": pl.UInt32})},
             evidence=taxonomies.own_file(self.taxonomy),
         )
 
@@ -160,36 +164,6 @@ def _records(log: Log, tree: Taxonomy, paper_compat: bool) -> UserConcepts:
     )
 
 
-def _groups(
-    records: UserConcepts, tree: Taxonomy, k: int, key: NDArray[np.uint64] | None = None
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Step 2, with names in place of numbers: (subject, group) and (group, text), the concepts that cover each group.
-
-    With a random `key` for each record, of random groups.
-    """
-    group, cuts = partition(records.start, records.concepts, tree, k, key)
-    members, covers = _named(records, tree, group, cuts)
-    return members.filter(pl.lit(len(cuts) > 0)), covers
-
-
-def _cuts(records: UserConcepts, tree: Taxonomy, members: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The same of groups that are given: (subject, group) of users who have a record."""
-    numbers = records.users.alias("subject").to_frame().with_row_index("record")
-    together = members.join(numbers, on="subject").group_by("group").agg(pl.col("record").sort().cast(pl.Int64))
-    groups = [each.to_numpy() for each in together["record"]]
-    group, cuts = expanded(records.start, records.concepts, tree, groups, len(records.users))  # none can be split
-    named, covers = _named(records, tree, group, cuts)
-    return named.join(members, on="subject", how="semi", maintain_order="left"), covers
-
-
-def _named(records: UserConcepts, tree: Taxonomy, group: Ints, cuts: list[Ints]) -> tuple[pl.DataFrame, pl.DataFrame]:
-    members = pl.DataFrame({"subject": records.users, "group": group}, schema_overrides={"group": pl.UInt32})
-    number = np.repeat(np.arange(len(cuts)), [len(cut) for cut in cuts])
-    nodes = np.concatenate([*cuts, np.zeros(0, dtype=np.int64)])
-    covers = pl.DataFrame({"group": number, "text": tree.names.gather(nodes)}, schema_overrides={"group": pl.UInt32})
-    return members, covers
-
-
 def partition(
     start: Ints, concepts: Ints, tree: Taxonomy, k: int, key: NDArray[np.uint64] | None = None
 ) -> tuple[Ints, list[Ints]]:
@@ -199,7 +173,7 @@ def partition(
     """
     n_records = start.size - 1
     if n_records < k:
-        return np.zeros(n_records, dtype=np.int64), []
+        return np.full(n_records, -1, dtype=np.int64), []
     if key is None:
         return expanded(start, concepts, tree, [np.arange(n_records)], k)
     order = np.argsort(key, kind="stable")
@@ -209,7 +183,7 @@ def partition(
 
 def expanded(start: Ints, concepts: Ints, tree: Taxonomy, groups: list[Ints], least: int) -> tuple[Ints, list[Ints]]:
     """The most specific groups of at least `least` records within the given ones, with their concepts; a group that
-    cannot be split stays together. Records in none of them have the number 0.
+    cannot be split stays together. Records in none of them have the number -1.
     """
     from coterie.kernels._arrays import Lists
     from coterie.kernels.tree import Nodes, children_touched, preorder, split
@@ -237,7 +211,7 @@ def expanded(start: Ints, concepts: Ints, tree: Taxonomy, groups: list[Ints], le
             closed_of_new = np.concatenate([closed[others], np.zeros(new.size, dtype=np.bool_)])
             waiting.append((together, np.concatenate([cut[others], new]), closed_of_new))
     done.sort(key=lambda each: int(each[0][0]))
-    result = np.zeros(n_records, dtype=np.int64)
+    result = np.full(n_records, -1, dtype=np.int64)
     for number, (members, _) in enumerate(done):
         result[members] = number
     return result, [np.sort(cut % len(tree)) for _, cut in done]

@@ -43,8 +43,8 @@ import polars as pl
 
 from coterie.apply.names import rename_subjects
 from coterie.core.log import Log
-from coterie.core.params import Late, Range, Several, check_params
-from coterie.core.plan import Draft, Facts, Plan, enough_subjects, shape_given
+from coterie.core.params import Late, Range, Several
+from coterie.core.plan import Draft, Facts, Method, Plan, enough_subjects
 from coterie.core.run import Run
 from coterie.core.shapes import VISITS, Shape
 from coterie.errors import ParameterError
@@ -59,7 +59,7 @@ _WHOLE = "whole_path_stays"
 
 
 @dataclass(frozen=True, kw_only=True)
-class GeneralizeVisits:
+class GeneralizeVisits(Method):
     """Release as much of each request as at least k different visitors share."""
 
     k: Annotated[int, Range(2), Late(), "smallest number of visitors behind a released row"] = 5
@@ -70,7 +70,7 @@ class GeneralizeVisits:
     anywhere: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check_params(self, "generalize_visits")
+        super().__post_init__()
         if _DAY in self._details and _HOUR in self._details[self._details.index(_DAY) :]:
             raise ParameterError(
                 "A day stands where the hour cannot: in the 'details' of generalize_visits, write hour before day."
@@ -98,7 +98,7 @@ class GeneralizeVisits:
 
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         """Step 3: each visit with its prefix and the details that stay, and with nothing else."""
-        shape = shape_given(self, log, [self._promise])
+        shape = self.shape_given(log, [self._promise])
         visits = self._visits(log, plan.table, plan.tables, run)
         if self._details:
             kind = [INTO, *self._details]

@@ -54,24 +54,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 import polars as pl
 
-from coterie.apply.profiles import (
-    AS_MANY_AS_K,
-    MONTH,
-    PHRASES,
-    SHARES,
-    ChoiceOfQueries,
-    LargestShare,
-    ProfileTimes,
-    Publish,
-    PublishesEvents,
-    Users,
-    release_profiles,
-)
+from coterie.apply.profiles import PHRASES, LargestShare, Publish, PublishesEvents, release_profiles
 from coterie.core import registry
 from coterie.core.arrays import Ints
 from coterie.core.log import Log
@@ -124,14 +112,11 @@ class InterestMicroaggregate(PublishesEvents):
         float, Range(0, 1), _BY_INTERESTS, "how much users with unlike numbers of rows are kept apart"
     ] = 0.1
     publish: Publish = PHRASES
-    phrase_users: Users = AS_MANY_AS_K
     attrs: Annotated[
         str,
         Choice("nearest", "same_string", "drop"),
         "times, ranks, hosts of queries: averaged over the nearest queries, over the same query, or none",
     ] = "drop"
-    times: ProfileTimes = MONTH
-    choice: ChoiceOfQueries = SHARES
     max_share: LargestShare = 0.5
     sensitive: Annotated[
         str,
@@ -149,6 +134,11 @@ class InterestMicroaggregate(PublishesEvents):
         Choice("interests", "random"),
         "groups of like interests, or random ones to compare with",
     ] = "interests"
+
+    shown: ClassVar[str] = (
+        "k embedding language dimensions hosts size_weight publish phrase_users attrs times choice "
+        "max_share sensitive sensitive_share partition"
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -56,32 +56,17 @@ Example:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import polars as pl
 
-from coterie.apply.profiles import (
-    AS_MANY_AS_K,
-    MONTH,
-    QUERIES_AS_TYPED,
-    SHARES,
-    BlockUsers,
-    ChoiceOfQueries,
-    LargestShare,
-    ProfileTimes,
-    Publish,
-    PublishesEvents,
-    Spoken,
-    Users,
-    release_profiles,
-)
+from coterie.apply.profiles import BlockUsers, PublishesEvents, release_profiles
 from coterie.core.arrays import Ints
 from coterie.core.log import Log
 from coterie.core.params import Choice, Late, Range
 from coterie.core.plan import Draft, Plan
 from coterie.core.run import Run
 from coterie.core.threads import in_threads, thread_count
-from coterie.text.language import ENGLISH
 
 _ONE_THREAD = 300  # users of a block that one thread groups
 
@@ -101,31 +86,25 @@ class Microaggregate(PublishesEvents):
         Choice("nearest", "same_string", "drop"),
         "times, ranks, hosts: averaged over the nearest queries, over the same query, or none",
     ] = "nearest"
-    times: ProfileTimes = MONTH
-    choice: ChoiceOfQueries = SHARES
-    max_share: LargestShare = 1.0
     block_users: BlockUsers = 0
-    publish: Publish = QUERIES_AS_TYPED
-    phrase_users: Users = AS_MANY_AS_K
-    language: Spoken = ENGLISH
     partition: Annotated[
         str,
         Choice("mdav", "size", "random"),
         "groups of similar users; or, to compare with, of users with similar numbers of rows, or random ones",
     ] = "mdav"
 
+    shown: ClassVar[str] = "k eq1 attrs times choice max_share block_users publish phrase_users language partition"
+
     def plan(self, learnt: None, log: Log, run: Run) -> Plan:  # noqa: ARG002 (it learns nothing)
         """Step 1: who is grouped with whom; groups have k to 2k - 1 members."""
         from coterie.kernels import mdav
         from coterie.kernels.hausdorff import new_workspace
         from coterie.models import events, groups
-        from coterie.models.profiles import load_kernels
 
         if self.partition == "random":
             return Plan(table=groups.random_groups(log, run, self.k))
         if self.partition == "size":
             return Plan(table=groups.size_groups(log, run, self.k))
-        load_kernels()
         scales, keys = events.Scales.of_rows(groups.rows_of_users(log, run), run), run.keys
 
         def group(block: pl.DataFrame) -> tuple[pl.Series, Ints, Ints]:

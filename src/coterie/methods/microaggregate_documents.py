@@ -55,8 +55,8 @@ import polars as pl
 from coterie import taxonomies
 from coterie.apply.documents import SEEDS, common_terms, least_documents, subsumers, under_names
 from coterie.core.log import Log
-from coterie.core.params import Choice, Late, Range, With, check_params
-from coterie.core.plan import Draft, Facts, Plan, enough_subjects
+from coterie.core.params import Choice, Late, Range, With
+from coterie.core.plan import Draft, Facts, Method, Plan, enough_subjects
 from coterie.core.run import Run
 from coterie.core.shapes import GROUPS, TERMS, Shape
 from coterie.errors import InputError
@@ -70,7 +70,7 @@ _SAMPLE = 10  # documents that an average is folded from, where not all are
 
 
 @dataclass(frozen=True, kw_only=True)
-class MicroaggregateDocuments:
+class MicroaggregateDocuments(Method):
     """Give every document the same published vector of terms as at least k - 1 documents about the same things."""
 
     k: Annotated[int, Range(2), Late(), "smallest number of documents that share a released vector"] = 5
@@ -115,9 +115,7 @@ class MicroaggregateDocuments:
     accepts: ClassVar[tuple[Shape, ...]] = (TERMS,)
     status: ClassVar[str] = "experimental"
     holds_rows: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        check_params(self, "microaggregate_documents")
+    regroups: ClassVar[bool] = True
 
     def promises(self, facts: Facts) -> tuple[DocumentKAnonymity, ...]:
         """At least k documents, or owners, behind each vector and m behind each term."""

@@ -42,8 +42,8 @@ import polars as pl
 
 from coterie.apply.visit_records import release_records
 from coterie.core.log import Log
-from coterie.core.params import Choice, Flag, Late, Range, check_params
-from coterie.core.plan import Draft, Facts, Plan, enough_subjects
+from coterie.core.params import Choice, Flag, Late, Range
+from coterie.core.plan import Draft, Facts, Method, Plan, enough_subjects
 from coterie.core.run import Run
 from coterie.core.shapes import VISITS, Shape
 from coterie.models import visit_records
@@ -87,7 +87,7 @@ def weights_in(text: str) -> dict[str, float]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MicroaggregateVisits:
+class MicroaggregateVisits(Method):
     """Put one record in place of k similar records of an access log."""
 
     k: Annotated[int, Range(2), Late(), "smallest number of records, or visitors, that share a released record"] = 5
@@ -108,9 +108,6 @@ class MicroaggregateVisits:
     accepts: ClassVar[tuple[Shape, ...]] = (VISITS,)
     status: ClassVar[str] = "reproduction"
     holds_rows: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        check_params(self, "microaggregate_visits")
 
     def promises(self, facts: Facts) -> tuple[RecordKAnonymity, ...]:
         """Each record stands k times, for k visitors unless that was not asked for."""

@@ -43,10 +43,11 @@ from typing import Annotated, ClassVar
 import numpy as np
 import polars as pl
 
+from coterie.apply.names import nobody_named
 from coterie.core.arrays import Flags, Ints
 from coterie.core.log import Log
-from coterie.core.params import Above, Choice, Days, Late, NumberOr, Range, ShareOr, check_params
-from coterie.core.plan import Cost, Draft, Facts, Plan
+from coterie.core.params import Above, Choice, Days, Late, NumberOr, Range, ShareOr
+from coterie.core.plan import Cost, Draft, Facts, Method, Plan
 from coterie.core.randomness import gaussian_draws
 from coterie.core.run import Run
 from coterie.core.shapes import COUNTS, QUERIES, VISITS, Shape
@@ -69,7 +70,7 @@ _BASELINES = ("wgm", "sips", "korolova")
 
 
 @dataclass(frozen=True, kw_only=True)
-class PrivateCounts:
+class PrivateCounts(Method):
     """Publish queries and their numbers of users with (epsilon, delta)-differential privacy."""
 
     epsilon: Annotated[
@@ -110,7 +111,7 @@ class PrivateCounts:
     seeded: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        check_params(self, "private_counts")
+        super().__post_init__()
         if self.delta == POPULATION and self.population == UNKNOWN:
             raise ParameterError(
                 "private_counts needs delta, or the population that it follows from: population = N says how many "
@@ -219,15 +220,7 @@ class PrivateCounts:
 
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         """[7] Publish what was planned."""
-        subject = log.shape.subject
-
-        def people(rows: pl.LazyFrame) -> pl.LazyFrame:
-            everybody = rows.select(pl.col(subject).alias("original")).drop_nulls().unique()
-            return everybody.with_columns(
-                pl.lit(None, pl.String).alias("released"), pl.lit(None, pl.UInt32).alias("group")
-            )
-
-        return Draft(frame=plan.table, subjects=run.blocks(log.frame, people, by=[subject]))
+        return Draft(frame=plan.table, subjects=nobody_named(log, run))
 
     @property
     def _is_simpler(self) -> bool:

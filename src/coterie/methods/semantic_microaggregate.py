@@ -53,26 +53,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Annotated, cast
+from typing import Annotated, ClassVar, cast
 
 import numpy as np
 import polars as pl
 
 from coterie import taxonomies
-from coterie.apply.profiles import (
-    AS_MANY_AS_K,
-    MONTH,
-    QUERIES_AS_TYPED,
-    SHARES,
-    ChoiceOfQueries,
-    LargestShare,
-    ProfileTimes,
-    Publish,
-    PublishesEvents,
-    Spoken,
-    Users,
-    release_profiles,
-)
+from coterie.apply.profiles import PublishesEvents, release_profiles
 from coterie.core.arrays import Floats, Ints, Short, offsets
 from coterie.core.log import Log
 from coterie.core.params import Choice, File, Late, Range
@@ -82,7 +69,6 @@ from coterie.core.shapes import GROUPS, QUERIES
 from coterie.core.threads import DoneSoFar, in_threads
 from coterie.taxonomies import Taxonomy
 from coterie.taxonomies.lexicon import Unit
-from coterie.text.language import ENGLISH
 
 USER, QUERY = QUERIES.subject, QUERIES.item
 _NOBODY = -1  # the group of a user who is in none
@@ -122,12 +108,6 @@ class SemanticMicroaggregate(PublishesEvents):
         Choice("drop", "nearest", "same_string"),
         "times, ranks, hosts: none, averaged over the nearest queries, or over the same query",
     ] = "drop"
-    times: ProfileTimes = MONTH
-    publish: Publish = QUERIES_AS_TYPED
-    phrase_users: Users = AS_MANY_AS_K
-    language: Spoken = ENGLISH
-    choice: ChoiceOfQueries = SHARES
-    max_share: LargestShare = 1.0
     block_users: Annotated[
         int,
         Range(0),
@@ -139,11 +119,15 @@ class SemanticMicroaggregate(PublishesEvents):
         "groups of similar users, or random ones to compare with",
     ] = "linkage"
 
+    shown: ClassVar[str] = (
+        "k taxonomy unit categories levels normalize leftovers attrs times publish phrase_users "
+        "language choice max_share block_users partition"
+    )
+
     def learn(self, log: Log, run: Run) -> _Users | None:  # noqa: ARG002 (nothing is drawn at random)
         """Algorithm 1: the categories of users; and of a small log all similarities. Random groups need none."""
         if self.partition == "random":
             return None
-        _load_kernels()
         users = _users(log, self)
         everybody = np.arange(len(users.names))
         return replace(users, similar=self._compare(users, everybody)) if self._size(users) == 0 else users
@@ -176,8 +160,6 @@ class SemanticMicroaggregate(PublishesEvents):
         """Algorithm 5: the common profile of each group, under a fresh name for each member."""
         from coterie.kernels.choosing import choose_by_quota
 
-        if self.publish == QUERIES_AS_TYPED:
-            _load_kernels()
         draft = release_profiles(log, plan, run, self, shares=choose_by_quota)
         return replace(draft, warnings=(*draft.warnings, *self._left_out(draft.subjects)))
 
@@ -235,24 +217,27 @@ class _Users:
 
 def _users(log: Log, method: SemanticMicroaggregate) -> _Users:
     from coterie.kernels._arrays import taken
-    from coterie.kernels.linkage import user_counts
+    from coterie.kernels.bags import Bags, Parts, columns_of_owners
     from coterie.models.groups import user_rows
 
     tree = taxonomies.load(method.taxonomy)
-    counts = user_rows(log).group_by(USER, QUERY).agg(pl.len().cast(pl.Int64).alias("rows"))
+    counts = user_rows(log).group_by(USER, QUERY).agg(pl.len().cast(pl.Int32).alias("rows"))
     pairs = counts.collect(engine="streaming").sort(USER, QUERY)
     queries = pairs[QUERY].unique().sort()
-    query = (pairs[QUERY].rank("dense").cast(pl.Int64) - 1).to_numpy().copy()
-    rows = pairs["rows"].to_numpy().copy()  # kernels are compiled once more for arrays that may not be written to
+    query = (pairs[QUERY].rank("dense").cast(pl.Int32) - 1).to_numpy(writable=True)
+    rows = pairs["rows"].to_numpy(writable=True)
     classified = tree.classify(queries, unit=cast(Unit, method.unit), categories=method.categories)
     numbers = classified.terms["query"].to_numpy(), classified.terms["concept"].to_numpy()
     query_start, paths, nodes = _paths(tree, *numbers, len(queries), method.levels)
     pair_start = offsets(pairs[USER].rle().struct.field("len").to_numpy())
-    counted = user_counts(pair_start, query, rows, query_start, paths, nodes.size)
+    asked, parts = Bags(pair_start, query, rows), Parts(query_start, paths)
+    sizes, category, count = columns_of_owners(
+        0, pair_start.size - 1, asked, parts, np.arange(nodes.size, dtype=np.int32), nodes.size
+    )
     names = pairs[USER].gather(pair_start[:-1])
-    order = _order(names, pairs, counted[0])
-    start, place = taken(counted[0], order)
-    category, count = counted[1][place], counted[2][place]
+    order = _order(names, pairs, sizes)
+    start, place = taken(offsets(sizes), order)
+    category, count = category[place], count[place]
     events = np.bincount(query, rows, minlength=len(queries)).astype(np.int64)
     shares = classified.unmapped_share(events), classified.unmapped_share()
     return _Users(
@@ -275,12 +260,12 @@ def _paths(tree: Taxonomy, query: Short, concept: Short, n_queries: int, levels:
     return start, category.astype(np.int32), nodes
 
 
-def _order(names: pl.Series, pairs: pl.DataFrame, start: Ints) -> Ints:
+def _order(names: pl.Series, pairs: pl.DataFrame, sizes: Ints) -> Ints:
     """Users with categories by name; then those without, users of the same words next to each other."""
     from coterie.models.words import word_hashes
 
     words = pairs.select(USER, word_hashes(pairs[QUERY]).alias("word")).group_by(USER).agg(pl.col("word").min())
-    users = pl.DataFrame({USER: names, "bare": np.diff(start) == 0}).with_row_index("number").join(words, on=USER)
+    users = pl.DataFrame({USER: names, "bare": sizes == 0}).with_row_index("number").join(words, on=USER)
     word = pl.when("bare").then("word")
     return users.sort("bare", word, USER)["number"].to_numpy().astype(np.int64)
 
@@ -317,19 +302,3 @@ def _notes(taxonomy: str, of_rows: float, of_queries: float, bare: int, users: i
     )
     few = f"{bare:,} of {users:,} users have no category at all and were put together by common words."
     return (share, few) if bare else (share,)
-
-
-def _load_kernels() -> None:
-    """Compile the kernels, or load them where they are compiled, before threads need them."""
-    from coterie.kernels import linkage
-    from coterie.kernels.choosing import choose_by_quota
-    from coterie.kernels.mdav import QueryStrings
-
-    two = np.arange(2)
-    start, category, count = linkage.user_counts(np.arange(3), two, two + 1, np.arange(3), two.astype(np.int32), 2)
-    similar = linkage.similarities(two, start, category, count, 2, False)
-    group, number = linkage.sum_linkage(similar, 2, 2)
-    linkage.most_similar_groups(similar, group, number)
-    numbers = two.astype(np.uint64)
-    strings = QueryStrings(two, np.arange(3), np.arange(3), two, numbers)
-    choose_by_quota(two, np.arange(3), strings, 1.0)

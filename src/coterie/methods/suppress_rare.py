@@ -35,11 +35,11 @@ from typing import Annotated, ClassVar
 
 import polars as pl
 
-from coterie.apply.items import ReleasesItems, release_items
-from coterie.apply.names import ALWAYS, LinkMinutes, LinkQueries, Users, Window, within
+from coterie.apply.items import SHARED, ReleasesItems
+from coterie.apply.names import within
 from coterie.core.log import Log
-from coterie.core.params import Attrs, KDetails, Late, Range, Times
-from coterie.core.plan import Draft, Facts, Plan, enough_subjects
+from coterie.core.params import Late, Range
+from coterie.core.plan import Facts, Plan, enough_subjects
 from coterie.core.run import Run
 from coterie.core.shapes import KEEP, QUERIES, VISITS, Shape
 from coterie.promises.query_k_anonymity import QueryKAnonymity
@@ -50,14 +50,8 @@ class SuppressRare(ReleasesItems):
     """Release a query, or a page of an access log, only if at least k different users or visitors asked for it."""
 
     k: Annotated[int, Range(2), Late(), "smallest number of users or visitors behind a released query or page"] = 5
-    users: Users = "drop"
-    link_queries: LinkQueries = 3
-    link_minutes: LinkMinutes = 30
-    attrs: Attrs = "common"
-    times: Times = "day"
-    k_details: KDetails = "k"
-    window: Window = ALWAYS
 
+    shown: ClassVar[str] = f"k {SHARED}"
     accepts: ClassVar[tuple[Shape, ...]] = (QUERIES, VISITS)
     status: ClassVar[str] = "stable"
     anywhere: ClassVar[bool] = True
@@ -75,7 +69,3 @@ class SuppressRare(ReleasesItems):
         degrees = run.crowds(pairs, ["item"], "subject", "degree")
         enough = run.each(degrees, lambda counted: counted.filter(pl.col("degree") >= self.k))
         return Plan(table=run.keep(KEEP.check(enough)))
-
-    def release(self, log: Log, plan: Plan, run: Run) -> Draft:
-        """Steps 2-4: keep the planned queries, then what accompanies them, then who asked."""
-        return release_items(log, plan, self, run)

@@ -35,8 +35,8 @@ from coterie.apply.details import cut_times, without_details, without_identifier
 from coterie.apply.items import keep_items
 from coterie.apply.names import LinkMinutes, LinkQueries, Users, rename_subjects
 from coterie.core.log import Log
-from coterie.core.params import Choice, NumberOr, Times, check_params
-from coterie.core.plan import YARDSTICK, Draft, Facts, Plan
+from coterie.core.params import Choice, NumberOr, Times
+from coterie.core.plan import YARDSTICK, Draft, Facts, Method, Plan
 from coterie.core.run import Run
 from coterie.core.shapes import KEEP, QUERIES, Shape
 from coterie.promises.none import None_
@@ -45,7 +45,7 @@ ANY = "any"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Unprotected:
+class Unprotected(Method):
     """Release every query, to compare with: nothing is promised."""
 
     max_words: Annotated[int | str, NumberOr(1, ANY), "queries with more words are left out; 'any': none are"] = ANY
@@ -60,9 +60,6 @@ class Unprotected:
     accepts: ClassVar[tuple[Shape, ...]] = (QUERIES,)
     status: ClassVar[str] = YARDSTICK
     further_details: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        check_params(self, "unprotected")
 
     def promises(self, facts: Facts) -> tuple[None_, ...]:
         """Nothing, in so many words."""

@@ -35,8 +35,8 @@ import polars as pl
 
 from coterie.apply.names import nobody_named
 from coterie.core.log import Log
-from coterie.core.params import Flag, Late, Range, Span, check_params
-from coterie.core.plan import Draft, Facts, Plan, enough_subjects
+from coterie.core.params import Flag, Late, Range, Span
+from coterie.core.plan import Draft, Facts, Method, Plan, enough_subjects
 from coterie.core.run import Run
 from coterie.core.shapes import COUNTS, QUERIES, TIME, VISITS, Shape
 from coterie.errors import InputError
@@ -46,7 +46,7 @@ _DAY = 86_400
 
 
 @dataclass(frozen=True, kw_only=True)
-class WindowedCounts:
+class WindowedCounts(Method):
     """Publish how often each query was asked within a window, if at least k different users asked it there."""
 
     k: Annotated[int, Range(2), Late(), "smallest number of users behind a released query within a window"] = 5
@@ -56,9 +56,6 @@ class WindowedCounts:
     accepts: ClassVar[tuple[Shape, ...]] = (QUERIES, VISITS)
     gives: ClassVar[Shape] = COUNTS
     status: ClassVar[str] = "stable"
-
-    def __post_init__(self) -> None:
-        check_params(self, "windowed_counts")
 
     def promises(self, facts: Facts) -> tuple[WindowedQueryKAnonymity, ...]:
         """At least k users behind each released query within its window."""

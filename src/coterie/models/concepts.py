@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from coterie.core.arrays import Flags, Ints, offsets
-from coterie.kernels.concept_sets import ConceptSets, ancestors, gaps_of, mdav
+from coterie.kernels.concept_sets import ConceptSets, ancestors, gaps_of
 from coterie.models.events import QUERY, USER, Keys
 from coterie.taxonomies import Taxonomy
 
@@ -78,12 +78,6 @@ def encode(rows: pl.DataFrame, tree: Taxonomy, categories: int, keys: Keys) -> M
         gaps=gaps_of(int(np.diff(path_start).max())),
     )
     return Meanings(sets=sets, users=users, node=kind_nodes[kind_start[kind]][query], concept=concept)
-
-
-def load_kernels(tree: Taxonomy) -> None:
-    """Compile the kernels, or load them where they are compiled, before threads need them."""
-    rows = pl.DataFrame({USER: ["a", "b", "c", "d"], QUERY: ["a", "b", "a b", "c d"]})
-    mdav(2, encode(rows, tree, 1, lambda _, subjects: np.arange(len(subjects), dtype=np.uint64)).sets)
 
 
 def _paths(tree: Taxonomy, concepts: Ints) -> tuple[Ints, Ints, Ints]:

@@ -106,7 +106,6 @@ def documents(log: Log) -> Documents:
 def about(log: Log, run: Run, dimensions: int) -> Documents:
     """The documents of a log, and what they are about."""
     found = documents(log)
-    grouping.load()
     names = found.names.to_frame().with_row_index("place")
     rows = term_rows(log).join(names.lazy(), on=DOC).select("place", TERM, WEIGHT)
     n = len(found.names)

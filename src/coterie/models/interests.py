@@ -32,15 +32,14 @@ from numpy.typing import NDArray
 
 from coterie import taxonomies
 from coterie.core import registry
-from coterie.core.arrays import Floats, Ints, Masks, offsets
+from coterie.core.arrays import Floats, Ints, Masks, Short, offsets
 from coterie.core.log import Log
 from coterie.core.run import Run
 from coterie.core.threads import Counted, in_threads
 from coterie.errors import InputError, ParameterError
 from coterie.kernels.bags import Bags, Parts, columns_of_owners, owners_of_parts, owners_with
 from coterie.kernels.grouping import UNIT, Vectors
-from coterie.kernels.grouping import load as load_grouping
-from coterie.kernels.lsa import Sparse, directions, project, times
+from coterie.kernels.lsa import Sparse, times
 from coterie.models.events import PAGE, QUERY, USER
 from coterie.models.groups import user_rows
 from coterie.models.lsa import Singles, beside, by_rows, idf, lsa_vectors, tfidf, unit_rows
@@ -84,7 +83,6 @@ def interests(log: Log, run: Run, settings: InterestSettings) -> Interests:
     spoken, uses_model = language(settings.language), settings.embedding != NO_EMBEDDING
     if uses_model:
         _embed(settings.embedding, ["word"])  # better to say now what is missing than after the work
-    _load_kernels()
     rows = user_rows(log).select(USER, QUERY, PAGE)
     users = rows.group_by(USER).len("size").collect(engine="streaming").sort(USER)
     run.tell(Counted(1, 5))
@@ -221,14 +219,6 @@ def _owners_by_parts(log: Log, interests: Interests, topic: pl.Series) -> Ints:
     return users.join(containing, on=USER, how="semi").collect(engine="streaming")["place"].to_numpy().astype(np.int64)
 
 
-def _load_kernels() -> None:
-    """Compile the kernels, or load them where they are compiled, before threads need them."""
-    two = Sparse(np.arange(3), np.arange(2, dtype=np.int32), np.ones(2, dtype=np.float32), 2)
-    table = directions(two, np.eye(2)).astype(np.float32)
-    project(two, table, np.array([2]))
-    load_grouping()
-
-
 def _hashed(words: pl.Series) -> pl.Series:
     return word_hashes(words.alias("word"))
 
@@ -258,9 +248,12 @@ def _matrix(of_users: Bags, stems: Stems, vocabulary: Ints) -> Sparse:
     column_of[vocabulary] = np.arange(vocabulary.size)
     n_users = of_users.start.size - 1
     ends = [(at, min(at + _USERS_AT_ONCE, n_users)) for at in range(0, n_users, _USERS_AT_ONCE)]
-    found = in_threads(
-        lambda part: columns_of_owners(*part, of_users, stems.of_texts, column_of, vocabulary.size), ends
-    )
+
+    def columns(part: tuple[int, int]) -> tuple[Ints, Short, Singles]:
+        sizes, column, n = columns_of_owners(*part, of_users, stems.of_texts, column_of, vocabulary.size)
+        return sizes, column, n.astype(np.float32)
+
+    found = in_threads(columns, ends)
     sizes, column, n = (np.concatenate(each) for each in zip(*found, strict=True))
     return Sparse(offsets(sizes), column, n, vocabulary.size)
 

@@ -15,7 +15,7 @@ their bytes, never by a hash alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import polars as pl
@@ -31,7 +31,7 @@ REFERRER, AGENT = (name for name in VISITS.identifying if name not in VISITS.nev
 """The columns of a log that are read: hosts and browsers are released in their place."""
 HOST, BROWSER = "host", "browser"
 _DEEPEST = 32  # segments of the longest prefix; what is deeper begins there
-_PATH, _PAGE, _STEM, _CLASS, _VALUE, _CROWD = "_path", "_page", "_stem", "_class", "_value", "_crowd"
+_PAGE, _STEM, _CLASS, _VALUE, _CROWD = "_page", "_stem", "_class", "_value", "_crowd"
 _BEFORE_THE_LAST_SLASH = r"(?s)^(.*)/"
 _TOO_DEEP = rf"(?s)^((?:[^/]*/){{{_DEEPEST - 1}}}[^/]*)/.*$"
 
@@ -64,7 +64,7 @@ def stays(detail: str) -> str:
 
 
 def shared_prefixes(visits: pl.LazyFrame, k: int, run: Run) -> pl.LazyFrame:
-    """item, into: what each path becomes; a path whose prefixes all have too few visitors becomes nothing.
+    """item, into: what each path becomes, from the finest level on; nothing where all prefixes have too few visitors.
 
     `visits` has a line (visitor, item) for each request.
     """
@@ -75,40 +75,17 @@ def shared_prefixes(visits: pl.LazyFrame, k: int, run: Run) -> pl.LazyFrame:
     pairs = run.keep(run.blocks(visits, distinct, by=[ITEM]))
     paths = run.small(run.blocks(pairs, lambda rows: rows.select(ITEM).unique(), by=[ITEM]))[ITEM]
 
-    def enough(waiting: pl.DataFrame) -> pl.DataFrame:
-        if waiting.is_empty():
-            return waiting.select(INTO)
-        crowds = run.crowds(run.join(pairs, waiting.select(ITEM, INTO).lazy(), [ITEM]), [INTO], VISITOR, _CROWD)
-        return run.small(run.each(crowds, lambda rows: rows.filter(pl.col(_CROWD) >= k)))
-
-    return _prefixes(paths, enough)
-
-
-def prefixes_of(pairs: pl.DataFrame, k: int) -> pl.LazyFrame:
-    """The same from distinct pairs (visitor, item), which are held here as numbers."""
-    paths = pairs[ITEM].unique()
-    numbers = pl.DataFrame({VISITOR: _numbers(pairs[VISITOR]), _PATH: _numbers(pairs[ITEM], paths)})
-
-    def enough(waiting: pl.DataFrame) -> pl.DataFrame:
-        rows = numbers.join(waiting.select(_PATH, INTO), on=_PATH).select(VISITOR, INTO).unique()
-        return _crowds(rows, [INTO]).filter(pl.col(_CROWD) >= k)
-
-    return _prefixes(paths, enough)
-
-
-Enough = Callable[[pl.DataFrame], pl.DataFrame]
-"""From paths and what they are now (_path, item, into) to those (into) that k visitors have."""
-
-
-def _prefixes(paths: pl.Series, enough_of: Enough) -> pl.LazyFrame:
-    """item, into: each path as it first has enough visitors, from the finest level on."""
     page = pl.col(ITEM).str.split_exact("?", 1).struct.field("field_0")
-    table = paths.to_frame(ITEM).with_row_index(_PATH).with_columns(page.alias(_PAGE))
-    settled = []
+    table = paths.to_frame(ITEM).with_columns(page.alias(_PAGE))
+    settled = [table.clear().select(ITEM, pl.col(ITEM).alias(INTO))]
 
     def settle(waiting: pl.DataFrame) -> pl.DataFrame:
         """Keep the paths that have k visitors as what they are now (into); the others are returned."""
-        enough = enough_of(waiting)
+        if waiting.is_empty():
+            return waiting.drop(INTO)
+        asked = run.join(pairs, waiting.select(ITEM, INTO).lazy(), [ITEM])
+        crowds = run.crowds(asked, [INTO], VISITOR, _CROWD)
+        enough = run.small(run.each(crowds, lambda rows: rows.filter(pl.col(_CROWD) >= k)))
         settled.append(waiting.join(enough, on=INTO, how="semi").select(ITEM, INTO))
         return waiting.join(enough, on=INTO, how="anti").drop(INTO)
 

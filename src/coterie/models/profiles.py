@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from coterie.core.arrays import Ints, Masks, offsets
+from coterie.core.arrays import Ints, offsets
 from coterie.core.shapes import LEVEL, QUERIES
 from coterie.kernels import choosing
 from coterie.kernels.hausdorff import MISSING, new_workspace
@@ -27,7 +27,6 @@ from coterie.kernels.mdav import (
     QueryStrings,
     averages,
     choose,
-    mdav,
 )
 from coterie.models.events import (
     EVENT,
@@ -48,7 +47,6 @@ from coterie.models.words import stem_hashes
 from coterie.text.hosts import host_of
 from coterie.text.language import ENGLISH, language
 
-_ROWS = {name: QUERIES.schema[name] for name in (USER, *EVENT)}
 _CENTROID = {
     "group": pl.UInt32,
     **{name: QUERIES.schema[name] for name in EVENT},
@@ -198,30 +196,6 @@ def _row_vectors(rows: pl.DataFrame, spoken: str) -> choosing.RowVectors:
         value=np.repeat(np.rint(choosing.UNIT / np.sqrt(count)).astype(np.int64), count),
         width=columns.height,
     )
-
-
-def load_kernels() -> None:
-    """Compile the kernels of groups and profiles, or load them where they are compiled, before threads need them."""
-    rows, scales = _four_users()
-    for attrs in ("nearest", "same_string"):
-        load_centroids(attrs=attrs)
-    encoded = encode(rows.drop("group"), scales, _places)
-    mdav(2, encoded.events, encoded.strings, new_workspace(encoded.events))
-
-
-def load_centroids(eq1: str = "text", attrs: str = "nearest", rule: QueryRule = BY_SHARES) -> None:
-    """The same for the kernels of profiles alone."""
-    centroids(*_four_users(), _places, eq1, attrs, rule)
-
-
-def _four_users() -> tuple[pl.DataFrame, Scales]:
-    four = {USER: ["a", "b", "c", "d"], QUERY: ["a", "b", "a b", "c d"]}
-    rows = pl.DataFrame([four.get(name, [None] * 4) for name in (USER, *EVENT)], schema=_ROWS)
-    return rows.with_columns(pl.lit(0, dtype=pl.UInt32).alias("group")), Scales(time=0, rank=0, words=1, size=0)
-
-
-def _places(_: str, subjects: pl.Series) -> Masks:
-    return np.arange(len(subjects), dtype=np.uint64)
 
 
 def _decode(averaged: Averages, groups: pl.Series, encoded: EncodedEvents) -> pl.DataFrame:

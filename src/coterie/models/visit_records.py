@@ -115,14 +115,8 @@ class _Distinct:
 
     @classmethod
     def of(cls, column: pl.Series) -> _Distinct:
-        values = column.unique().sort()
-        table = values.alias("value").to_frame().with_row_index("number")
-        found = (
-            column.alias("value")
-            .to_frame()
-            .join(table, on="value", how="left", nulls_equal=True, maintain_order="left")
-        )
-        return cls(values, found["number"].cast(pl.Int64).to_numpy())
+        place = column.rank("dense").cast(pl.Int64).fill_null(0) - (column.null_count() == 0)
+        return cls(column.unique().sort(), place.to_numpy())
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -39,7 +39,7 @@ from numpy.typing import NDArray
 
 from coterie.core.arrays import Flags, Ints, Short
 from coterie.core.log import Log
-from coterie.core.run import Run
+from coterie.core.run import HERE, Run
 from coterie.core.shapes import COUNTS
 from coterie.kernels.sequences import Parts, Steps, Tree, common_kinds, cut, cut_until_common, tree_of
 from coterie.models.pages import (
@@ -52,7 +52,7 @@ from coterie.models.pages import (
     VISITOR,
     browsers,
     hosts,
-    prefixes_of,
+    shared_prefixes,
     with_short_names,
 )  # fmt: skip
 from coterie.steps.sessions import session_minutes
@@ -169,7 +169,7 @@ def pages_of(visited: Visits, k: int) -> pl.DataFrame:
     named = pairs.join(paths.rename({ITEM: "_text"}), left_on=ITEM, right_on="_path").select(
         VISITOR, pl.col("_text").alias(ITEM)
     )
-    return prefixes_of(named.collect(engine="streaming"), k).select(ITEM, INTO).collect(engine="streaming")
+    return shared_prefixes(named, k, Run(engine=HERE)).collect(engine="streaming")
 
 
 def as_they_are(visited: Visits) -> pl.DataFrame:

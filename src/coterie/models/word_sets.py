@@ -20,7 +20,7 @@ from coterie.core.log import Log
 from coterie.core.run import Run
 from coterie.errors import InputError
 from coterie.kernels import grams, word_sets
-from coterie.kernels._arrays import Lists
+from coterie.kernels._arrays import Lists, owners_by
 
 ALL = "all"
 """As many words as a query has."""
@@ -87,7 +87,7 @@ def allowed(typed: Typed, k: int, m: int | str, max_words: int) -> Flags:
     people = word_sets.People(*typed.users, typed.crowd >= k)
     sizes = np.diff(typed.words.start)
     short: Flags = (typed.length <= max_words) & (sizes > 0)
-    having = word_sets.postings(typed.words, typed.n_words)
+    having = owners_by(typed.words, typed.n_words)
     crowded = word_sets.crowded_words(having, people, typed.n_users, k)
     asked: Flags = short & ~people.enough & _all(crowded[typed.words.items], typed.words.start)
     if m != 1:

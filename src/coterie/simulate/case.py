@@ -10,7 +10,6 @@ import numpy as np
 from coterie.core import randomness
 from coterie.core.arrays import Flags, Ints, Short, offsets
 from coterie.errors import NotApplicableError
-from coterie.kernels.exposure import counted
 from coterie.kernels.friends import COLLUDING
 from coterie.simulate.graphs import Network
 from coterie.simulate.protection import Protects, Seen
@@ -49,7 +48,7 @@ class Case:
 
     def pairs(self, who: Short | Ints) -> tuple[Ints, Ints]:
         """who * queries + query of events that are somebody's, ascending, and how often."""
-        return counted(np.sort(self.world.pair_keys(who)[np.greater_equal(who, 0)]))
+        return np.unique(self.world.pair_keys(who)[np.greater_equal(who, 0)], return_counts=True)
 
     def network(self) -> Network:
         """Who knows whom; NotApplicableError where the protocol knows no friends."""

@@ -24,7 +24,6 @@ from coterie.core.arrays import Flags, Ints, Short, offsets
 from coterie.core.log import Log, in_time
 from coterie.core.shapes import QUERIES
 from coterie.errors import InputError
-from coterie.kernels.exposure import counted
 from coterie.kernels.lsa import Sparse, centres_of, directions, nearest, project, sums_by
 from coterie.kernels.simattack import Known, Sets
 from coterie.models.lsa import idf, tfidf, unit_rows
@@ -146,13 +145,13 @@ class World:
     @cached_property
     def asked(self) -> tuple[Ints, Ints]:
         """The profiles of all users: author * queries + query, ascending, and how often."""
-        return counted(np.sort(self.pair_keys(self.author)))
+        return np.unique(self.pair_keys(self.author), return_counts=True)
 
     def known(self, who: Short, *, more: Sets | None = None, more_of: Short | None = None) -> Known:
         """Past queries by whom they are taken to be of; entries below 0 are nobody's. `more` are sets of words of
         `more_of`, beside them."""
         theirs = (who >= 0) & ~self.late
-        keys, times = counted(np.sort(self.pair_keys(np.where(theirs, who, 0))[theirs]))
+        keys, times = np.unique(self.pair_keys(np.where(theirs, who, 0))[theirs], return_counts=True)
         owner, query = np.divmod(keys, self.queries.len())
         sets = self.sets_of(query)
         if more is not None and more_of is not None:
@@ -192,7 +191,7 @@ class World:
         early = ~self.late
         sizes = np.diff(self.words.start)[self.query[early]]
         author = np.repeat(self.author[early].astype(np.int64), sizes)
-        keys, times = counted(np.sort(author * self.vocabulary + self.sets_of(self.query[early]).word))
+        keys, times = np.unique(author * self.vocabulary + self.sets_of(self.query[early]).word, return_counts=True)
         user, word = np.divmod(keys, max(self.vocabulary, 1))
         counts = Sparse(
             offsets(np.bincount(user, minlength=self.n_users)),

@@ -52,12 +52,12 @@ def _offer(name: str) -> Offer:
     return Offer(
         name=name,
         doc=" ".join((method.__doc__ or name).split()),
-        status=getattr(method, "status", ""),
+        status=method.status,
         accepts=tuple(shape.name for shape in method.accepts),
         publishes=publishes,
         about=about,
         fields=tuple(_field(param, defaults) for param in params),
-        spends=hasattr(method, "spends"),
+        spends=not method.seeded,
         promises=promises,
     )
 
@@ -67,7 +67,7 @@ def _kind(method: Any) -> tuple[str, str, bool]:
 
     Of a method that needs to be told something, by the shape it gives.
     """
-    counts = getattr(getattr(method, "gives", None), "count", "")
+    counts = method.gives is not None and method.gives.count
     try:
         promises = method().promises(Facts(subjects=10**6, rows=10**7, owners=None, shape=method.accepts[0]))
         return promises[0].releases, promises[0].about, not promise_nothing(promises)

@@ -21,7 +21,7 @@ from coterie.core import registry
 from coterie.core.files import expand
 from coterie.core.log import Log, Release
 from coterie.core.params import early_params
-from coterie.core.plan import Method, baseline_of, spends
+from coterie.core.plan import Method
 from coterie.core.threads import Counted, share_of, stage_of
 from coterie.errors import CoterieError, NotApplicableError
 from coterie.measures import attacks
@@ -245,7 +245,7 @@ def attempt(bench: Bench, tell: Told, source: Source, number: int, method: str, 
         place = order.index(stage) if stage in order else 0
         tell(STAGES.get(stage, stage), 0.6 * (place + (share_of(told) or 0.0)) / len(order))
 
-    if spends(chosen) is not None:
+    if chosen.spends is not None:
         spend(log, [chosen], book_of(source, needed=True), None)
     release = _release(bench, source, log, chosen, progress)
     path, record = bench.tried(number)
@@ -273,7 +273,7 @@ def attempt(bench: Bench, tell: Told, source: Source, number: int, method: str, 
         personal=left,
         figures=shown_of(bench.log_view(source), view, None, log.shape),
         left_out=tuple(view.left_out.items()),
-        groups=baseline_of(chosen) is not None,
+        groups=chosen.baseline() is not None,
         bound=min(bounds, default=None),
         needs_record=needs_record(release),
     )
@@ -337,7 +337,7 @@ def attack(bench: Bench, tell: Told, source: Source, number: int, method: str, t
     release = api.load_release(*bench.tried(number))
     # With those that the first page of a report cannot do without, or it would recommend something else.
     names = list(dict.fromkeys([*attacking_measures(), *quick_measures(), *measures.on_sheet()]))
-    baseline = baseline_of(method_of(method, typed))
+    baseline = method_of(method, typed).baseline()
     parts = 1 if baseline is None else 2
     view = _view(bench, source, number, release, names, lambda name, share: tell(name, share / parts))
     random = None

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -24,8 +24,7 @@ import coterie
 from coterie import regimes, taxonomies
 from coterie.core import registry
 from coterie.core.declared import Declared, DeclaredFile, as_declared, keys_of, known_keys, refuse_format, toml_table
-from coterie.core.params import params_of, with_files_in
-from coterie.core.plan import baseline_of
+from coterie.core.params import params_of, values_of, with_files_in
 from coterie.errors import InputError, MissingError, ParameterError, did_you_mean
 from coterie.measures.inputs import INPUTS, files_of, from_study, read_inputs
 from coterie.reading.reading import Option, Reading, columns_of, details_of, options
@@ -365,12 +364,12 @@ def _cell(name: str, make: type, written: Mapping[str, Any], seed: int, folder: 
     except TypeError:
         raise ParameterError(f"{name} has parameters without a default. Add them to [[anonymize]].") from None
     label = " ".join([name, *(f"{key}={value}" for key, value in written.items())])
-    at_random = baseline_of(method)
+    at_random = method.baseline()
     baseline = None
     if at_random is not None:
         baseline = Cell(
             method=name,
-            params=asdict(at_random),  # type: ignore[call-overload]
+            params=values_of(at_random),
             seed=seed,
             label=f"{label}, {RANDOM.lower()}",
         )

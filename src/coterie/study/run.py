@@ -36,7 +36,7 @@ from coterie.core.declared import Declared, DeclaredFile, Scalar, json_bytes, js
 from coterie.core.files import every_file
 from coterie.core.log import Log, chronological, halves, without_outsiders
 from coterie.core.params import early_params, files_of
-from coterie.core.plan import Method, is_seeded
+from coterie.core.plan import Method
 from coterie.core.promise import Check, from_dict, to_dict
 from coterie.core.scores import score_table
 from coterie.errors import InputError
@@ -189,7 +189,7 @@ def _prepared(log: Log, cell: Cell) -> Log:
 
 def _seed_of(seed: int | None, method: Method, log: Log) -> int | None:
     """The seed for a method; none for one whose noise carries its promise, and which no real log may be tried with."""
-    if is_seeded(method):
+    if method.seeded:
         return seed
     if not log.synthetic:
         raise InputError(

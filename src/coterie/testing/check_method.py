@@ -20,7 +20,7 @@ from coterie import api
 from coterie.core import registry
 from coterie.core.log import Log, Release
 from coterie.core.params import Choice, Range, Rule, params_of
-from coterie.core.plan import YARDSTICK, Plan, baseline_of, can_regroup, is_seeded, learn, refuse_engine, shape_given
+from coterie.core.plan import YARDSTICK, Method, Plan, refuse_engine
 from coterie.core.promise import promise_nothing
 from coterie.core.run import HERE, Engine, Run
 from coterie.core.shapes import QUERIES, TERMS, VISITS
@@ -55,10 +55,10 @@ def check_method(
             continue
         log = _LOGS[shape.name]()
         method = cls(**given)
-        release = api.anonymize_prepared(log, method, seed=_SEED if is_seeded(method) else None)
+        release = api.anonymize_prepared(log, method, seed=_SEED if method.seeded else None)
         _has_the_shape_it_gives(log, method, release)
         _names_no_original(log, release)
-        if not is_seeded(method):
+        if not method.seeded:
             _takes_no_seed(log, method)
             _has_drawn_all_noise_in_its_plan(log, method)
             _depends_on_nothing_but_values_before_noise(log, method)
@@ -71,7 +71,7 @@ def check_method(
         _has_a_baseline_like_itself(log, method, release)
         _keeps_groups_together(log, method, release)
         _gives_the_same_elsewhere(log, method, release)
-    if vary and is_seeded(cls(**given)):
+    if vary and cls.seeded:
         _keeps_its_word_with_other_parameters(cls, given, without_effect)
 
 
@@ -190,14 +190,13 @@ def is_documented(cls: Any) -> None:
 
 def _is_well_formed(cls: Any) -> None:
     is_declared(cls, "method", "parameters")
+    assert issubclass(cls, Method), "a method is a Method: what it does not say of itself, it cannot do"
     assert cls.status in _STATUS, "status says how far to trust it"
     assert cls.accepts, "a method accepts at least one shape"
     doc = sys.modules[cls.__module__].__doc__ or ""
     missing = [section for section in SECTIONS if section not in doc]
     assert not missing, f"the module docstring lacks {missing}"
     is_documented(cls)
-    for verb in ("promises", "plan", "release"):
-        assert callable(getattr(cls, verb, None)), f"a method has {verb}()"
 
 
 def _has_a_rule(hint: Any) -> bool:
@@ -231,7 +230,7 @@ def _refusal(cls: Any, name: str, value: Any, others: Mapping[str, Any]) -> str:
 
 
 def _has_the_shape_it_gives(log: Log, method: Any, release: Release) -> None:
-    shape = shape_given(method, log, release.promises)
+    shape = method.shape_given(log, release.promises)
     assert release.log.shape is shape, "the shape that it gives"
     rows = release.to_polars()
     assert rows.columns == list(shape.released), "the columns of the shape, without private ones"
@@ -312,8 +311,8 @@ def _takes_no_seed(log: Log, method: Any) -> None:
 def _has_drawn_all_noise_in_its_plan(log: Log, method: Any) -> None:
     """A stored plan is published as it is, however often: noise that is drawn twice can be averaged away."""
     run = Run(engine=Local())
-    plan = method.plan(learn(method, log, run), log, run)
-    shape = shape_given(method, log)
+    plan = method.plan(method.learn(log, run), log, run)
+    shape = method.shape_given(log)
 
     def rows(given: Plan) -> pl.DataFrame:
         frame: pl.LazyFrame = method.release(log, given, Run(engine=Local())).frame
@@ -326,13 +325,13 @@ def _has_drawn_all_noise_in_its_plan(log: Log, method: Any) -> None:
 
 
 def _depends_on_nothing_but_values_before_noise(log: Log, method: Any) -> None:
-    shape = shape_given(method, log)
+    shape = method.shape_given(log)
 
     def rows(frame: pl.LazyFrame, blocks: int = 1, engine: Engine | None = None) -> pl.DataFrame:
         words = np.random.default_rng(_SEED)  # the same words for every run, as only tests can have them
         run = Run(engine=engine or Local(blocks), words=lambda count: words.integers(0, 2**64, count, dtype=np.uint64))
         given = replace(log, frame=frame, engine=engine or HERE)
-        plan = method.plan(learn(method, given, run), given, run)
+        plan = method.plan(method.learn(given, run), given, run)
         table: pl.DataFrame = plan.table.select(shape.released).sort(shape.order).collect()
         return table
 
@@ -348,7 +347,7 @@ def _depends_on_nothing_but_values_before_noise(log: Log, method: Any) -> None:
 def _has_decided_all_in_its_plan(log: Log, method: Any, release: Release) -> None:
     """A stored plan, in a run that knows nothing else, gives the same release; so does one in another order."""
     run = Run(seed=_SEED, engine=Local())
-    plan = method.plan(learn(method, log, run), log, run)
+    plan = method.plan(method.learn(log, run), log, run)
 
     def rows(given: Plan) -> pl.DataFrame:
         run = Run(seed=_SEED, engine=Local(), naming=partial(api.naming_of, log, method))
@@ -413,18 +412,18 @@ def _learns_what_serves_every_late_value(log: Log, method: Any, release: Release
 
 def _has_a_baseline_like_itself(log: Log, method: Any, release: Release) -> None:
     """Random groups beside a grouping must differ from it in nothing but the groups."""
-    baseline = baseline_of(method)
+    baseline = method.baseline()
     if baseline is None:
         return
     assert type(baseline) is type(method), "the baseline is the same method with random groups"
-    assert baseline_of(baseline) is None, "the baseline has no baseline"
+    assert baseline.baseline() is None, "the baseline has no baseline"
     random = api.anonymize_prepared(log, baseline, seed=_SEED)
     assert random.promises == release.promises, "the baseline promises the same"
 
 
 def _keeps_groups_together(log: Log, method: Any, release: Release) -> None:
     """A second release on the groups of the first has the same groups; for a larger k unions of them."""
-    if not can_regroup(method) or release.record is None:
+    if not method.regroups or release.record is None:
         return
     before = release.record.subjects.drop_nulls("group").select("original", "group").collect()
     if before.is_empty():

@@ -39,7 +39,6 @@ import polars as pl
 
 from coterie import api
 from coterie.core.arrays import Flags, Floats
-from coterie.core.plan import learn
 from coterie.core.run import Run
 from coterie.core.shapes import COUNTS
 from coterie.engines.local import Local
@@ -250,7 +249,7 @@ def _figures(method: Any, scene: Scene, copies: int, *, one: bool = False) -> Fi
         return {"released": np.zeros(copies)}
     log = api.log(rows)
     run = Run(engine=Local())
-    published = method.plan(learn(method, log, run), log, run).table.collect()
+    published = method.plan(method.learn(log, run), log, run).table.collect()
     published = published.filter(pl.col(COUNTS.item).str.slice(9, 1) != _OWN)
     copy = (published[COUNTS.item].str.slice(0, 8).cast(pl.Int64) - _TEXTS).to_numpy()
     table = published["table"].fill_null("").to_numpy()

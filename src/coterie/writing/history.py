@@ -25,7 +25,7 @@ from coterie.core.declared import Declared, DeclaredFile, Scalar, json_bytes, js
 from coterie.core.digests import sha256_of
 from coterie.core.files import HISTORY_ENDING, home_of
 from coterie.core.log import GROUPS_DIGEST, GROUPS_OF, Listing, Log, Release, digest_of
-from coterie.core.plan import Method, is_seeded, refuse_log, refuse_seed, spends
+from coterie.core.plan import Method, refuse_log, refuse_seed
 from coterie.core.wording import in_words_of
 from coterie.errors import InputError, InternalError, MissingError, ParameterError
 from coterie.reading.reading import Reading
@@ -454,7 +454,7 @@ def history_for(
 
     A table has no place beside it, and nobody is in a log that is made up: these have none unless one is needed.
     """
-    private = spends(method) is not None
+    private = method.spends is not None
     if log.synthetic or (given == USUAL and log.home is None and not private):
         return None
     where = NONE if given is None else None if given == USUAL else given
@@ -494,9 +494,8 @@ def spend(
     for method in methods:
         refuse_seed(method, seed)
         refuse_log(method, log)
-        if callable(refuse := getattr(method, "refuse", None)):
-            refuse(log)
-    costs = [(registry.name_of(method), cost) for method in methods if (cost := spends(method)) is not None]
+        method.refuse(log)
+    costs = [(registry.name_of(method), cost) for method in methods if (cost := method.spends) is not None]
     if not costs:
         if budget is not None:
             raise ParameterError("A budget is for methods with differential privacy, such as private_counts.")
@@ -542,8 +541,8 @@ def _with_budgets_beside(log: Log, history: History) -> list[History]:
 
 def spend_in(log: Log, method: Method, history: History | None, seed: int | None) -> tuple[str, ...]:
     """The same for one method in Python, where it may be said that there is no history: what its release then says."""
-    unlisted = history is None and spends(method) is not None and not log.synthetic
-    if history is not None and spends(method) is not None:
+    unlisted = history is None and method.spends is not None and not log.synthetic
+    if history is not None and method.spends is not None:
         history.refuse(log.sources)
     spend(log, [method], history, seed=seed, unlisted=unlisted)
     return (NOT_ACCOUNTED,) if unlisted else ()
@@ -551,7 +550,7 @@ def spend_in(log: Log, method: Method, history: History | None, seed: int | None
 
 def for_the_operator(release: Release) -> Iterator[str]:
     """What only whoever runs the job may see of a release with differential privacy; no file says it."""
-    if release.record is None or is_seeded(registry.method(release.method)):
+    if release.record is None or registry.method(release.method).seeded:
         return
     stated = release.params.get("population")
     if isinstance(stated, int) and stated < release.record.run["subjects"]:

@@ -15,7 +15,7 @@ from coterie.core import registry
 from coterie.core.digests import changed_parts, digest_of_rows, refuse_other_files, refuse_other_parts
 from coterie.core.log import EarlierGroups, Log, Record, earlier_groups
 from coterie.core.params import with_values
-from coterie.core.plan import Method, Plan, can_regroup, regroup
+from coterie.core.plan import Method, Plan
 from coterie.core.promise import Case, Check, Status, Verdict, promise_class
 from coterie.core.run import Run
 from coterie.core.shapes import VISITS, Shape
@@ -132,7 +132,7 @@ REUSED = "Users are in the same groups as in an earlier release of this log, or 
 
 def refuse_groups(method: Method) -> None:
     """Refuse groups of an earlier release for a method that makes none."""
-    if not can_regroup(method):
+    if not method.regroups:
         raise ParameterError(
             f"{registry.name_of(method)} makes no groups of users, so it cannot use those of an earlier release: leave "
             "out --groups-of (in Python: groups_of)."
@@ -159,7 +159,7 @@ def plan_on(earlier: EarlierGroups, method: Method, learnt: Any, log: Log, run: 
             f"{gone:,} users of the earlier groups have no rows left after these prepare steps: the groups would not "
             "be the same, and both releases together would tell who is missing. Use the steps of the earlier release."
         )
-    plan = regroup(method, there.lazy(), learnt, log, run)
+    plan = method.regroup(there.lazy(), learnt, log, run)
     left_out = everybody.height - there.height
     without = (
         (f"{left_out:,} of {everybody.height:,} users are left out: they had no group there.",) if left_out else ()

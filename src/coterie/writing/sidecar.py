@@ -349,7 +349,7 @@ def _wrong_people(sidecar: Sidecar, original: Log | None) -> Iterator[str]:
         yield "reading"
     if original is None:
         return
-    own = original.told(private=hasattr(registry.method(sidecar.method), "spends"))
+    own = original.told(private=not registry.method(sidecar.method).seeded)
     named, found = (set(filter(None, person_in(each).split(","))) for each in (said, own))
     if sidecar.method == _OF_A_GATE and named and (named <= found or found <= named):
         return

@@ -1,12 +1,12 @@
 """Planned items are kept or replaced, then what accompanies them and who asked follows the parameters."""
 
+from dataclasses import dataclass
 from datetime import datetime
-from types import SimpleNamespace
 
 import polars as pl
 import pytest
 
-from coterie.apply.items import keep_items, release_items, release_replaced, replace_items
+from coterie.apply.items import ReleasesItems, keep_items, replace_items
 from coterie.core.plan import Plan
 from coterie.core.shapes import VISITS
 from tests.helpers.hand_made_logs import NOON, log_of, rows_of
@@ -80,16 +80,23 @@ def test_rows_of_planned_items_get_what_replaces_them():
     assert dict(replaced.frame.collect_schema()) == dict(LOG.frame.collect_schema())
 
 
-def asked(k, users, attrs):
+@dataclass(frozen=True, kw_only=True)
+class Asked(ReleasesItems):
     """What a method that releases items is asked for."""
-    return SimpleNamespace(
-        k=k, users=users, attrs=attrs, times="day", k_details="k", link_queries=3, link_minutes=30
-    )  # fmt: skip
+
+    def promises(self, facts):
+        raise NotImplementedError
+
+    plan = promises
+
+
+def asked(k, users, attrs):
+    return Asked(k=k, users=users, attrs=attrs)
 
 
 @pytest.mark.parametrize("attrs", ["keep", "common", "drop"])
 def test_a_release_of_kept_items(attrs):
-    draft = release_items(LOG, Plan(table=KEEP), asked(2, "drop", attrs), a_run())
+    draft = asked(2, "drop", attrs).release(LOG, Plan(table=KEEP), a_run())
     assert draft.frame.collect_schema().names() == COLUMNS[attrs]
     assert rows_of(draft.frame) == ROWS[attrs]
     assert draft.warnings == NOTES[attrs]
@@ -97,7 +104,7 @@ def test_a_release_of_kept_items(attrs):
 
 
 def test_a_release_of_kept_items_for_other_k():
-    one, three = (release_items(LOG, Plan(table=KEEP), asked(k, "drop", "common"), a_run()) for k in (1, 3))
+    one, three = (asked(k, "drop", "common").release(LOG, Plan(table=KEEP), a_run()) for k in (1, 3))
     assert rows_of(one.frame, "rank", "url") == [(1, "x"), (1, "x"), (3, "y"), (None, None), (5, "z")]
     assert rows_of(three.frame, "rank", "url") == [(None, None)] * 5
 
@@ -105,11 +112,11 @@ def test_a_release_of_kept_items_for_other_k():
 def test_details_are_counted_for_what_is_released_in_place_of_items():
     """Two users share page y under the new item, though not under the old ones."""
     log = log_of(("user", "query", "url"), ("a", "tea", "y"), ("b", "rum", "y"), ("b", "rum", "z"), ("c", "beer", "z"))
-    draft = release_replaced(log, Plan(table=REPLACE), asked(2, "drop", "common"), a_run())
+    draft = asked(2, "drop", "common").release(log, Plan(table=REPLACE), a_run())
     assert rows_of(draft.frame, "row", "query", "url") == [(0, "drink", "y"), (1, "drink", "y"), (2, "drink", None)]
-    three = release_replaced(log, Plan(table=REPLACE), asked(3, "drop", "common"), a_run())
+    three = asked(3, "drop", "common").release(log, Plan(table=REPLACE), a_run())
     assert rows_of(three.frame, "url") == [(None,)] * 3
-    kept = release_replaced(log, Plan(table=REPLACE), asked(2, "drop", "keep"), a_run())
+    kept = asked(2, "drop", "keep").release(log, Plan(table=REPLACE), a_run())
     assert rows_of(kept.frame, "url") == [("y",), ("y",), ("z",)]
     assert kept.warnings == (KEPT_COST,)
 
@@ -118,8 +125,8 @@ def test_names_come_from_the_whole_log_and_costs_add_up():
     run = a_run(seed=3)
     names = run.pseudonyms(pl.Series(["a", "b", "c", "d"]), pl.Series(list("abcd"))).to_list()
     for draft, there in (
-        (release_items(LOG, Plan(table=KEEP), asked(2, "pseudonym", "keep"), run), "abcd"),
-        (release_replaced(LOG, Plan(table=REPLACE), asked(2, "pseudonym", "keep"), run), "abc"),
+        (asked(2, "pseudonym", "keep").release(LOG, Plan(table=KEEP), run), "abcd"),
+        (asked(2, "pseudonym", "keep").release(LOG, Plan(table=REPLACE), run), "abc"),
     ):
         became = dict(zip("abcd", names, strict=True))
         assert rows_of(draft.subjects) == [(user, became[user] if user in there else None, None) for user in "abcd"]
@@ -139,7 +146,7 @@ def test_sessions_are_those_of_the_whole_log():
         ("user", "query", "time"),
         *(("a", query, time) for query, time in zip(["tea", "rum", "tea"], times, strict=True)),
     )
-    draft = release_items(log, Plan(table=KEEP), asked(2, "session", "drop"), a_run())
+    draft = asked(2, "session", "drop").release(log, Plan(table=KEEP), a_run())
     assert len(set(rows_of(draft.frame, "user"))) == 1
     assert draft.frame.collect().height == 2
 
@@ -152,7 +159,7 @@ def test_columns_that_point_at_a_person_are_always_empty():
     )
     plan = Plan(table=pl.LazyFrame({"item": ["/"], "degree": [1]}))
     for attrs, method in (("keep", "GET"), ("common", None), ("drop", None)):
-        draft = release_items(visits, plan, asked(2, "drop", attrs), a_run())
+        draft = asked(2, "drop", attrs).release(visits, plan, a_run())
         assert rows_of(draft.frame, "path", "address", "referrer", "agent", "method") == [
             ("/", None, None, None, method)
         ]

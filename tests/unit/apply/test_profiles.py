@@ -131,7 +131,7 @@ def test_about_20000_rows_are_worked_on_together():
 @pytest.fixture
 def made_up(monkeypatch):
     """Profiles of one event of each group, and what they were asked for."""
-    asked = {"load": [], "centroids": []}
+    asked = {"centroids": []}
 
     def centroids(rows, *arguments):
         asked["centroids"].append((rows, *arguments))
@@ -142,7 +142,6 @@ def made_up(monkeypatch):
         return pl.DataFrame(events, schema=schema)
 
     monkeypatch.setattr(model, "centroids", centroids)
-    monkeypatch.setattr(model, "load_centroids", lambda *arguments: asked["load"].append(arguments))
     return asked
 
 
@@ -160,7 +159,6 @@ def test_each_member_gets_the_profile_of_the_group(made_up):
         "rank is left out, and a time is cut to its month. The words are as some user typed them.",
     )
     rule = model.QueryRule(shares=mdav.choose, herding=False, max_share=1.0, language="english")
-    assert made_up["load"] == [("text", "nearest", rule)]
     rows, scales, keys, *rest = made_up["centroids"][-1]
     assert rows.columns == ["user", "query", "time", "rank", "url", "group"]
     assert scales == Scales.of_rows(user_rows(LOG), a_run())
@@ -175,7 +173,6 @@ def test_what_a_method_asks_for_is_passed_on(made_up):
     method = Microaggregate(attrs="drop", max_share=0.3, language="german")
     draft = release_profiles(LOG, Plan(table=GROUPS), a_run(), method, eq1="printed", shares=choose)
     rule = model.QueryRule(shares=choose, herding=False, max_share=0.3, language="german")
-    assert made_up["load"] == [("printed", "drop", rule)]
     rows, _, _, *rest = made_up["centroids"][-1]
     assert rest == ["printed", "drop", rule, "month"]
     assert rows.columns == ["user", "query", "group"]

@@ -44,7 +44,9 @@ def ship(monkeypatch):
 
 
 def test_a_method_of_the_old_protocol(ship):
-    with pytest.raises(InputError, match=r"lacks promises, plan: .*Ask those who made it.*methods/_template\.py"):
+    with pytest.raises(
+        InputError, match=r"lacks promises, plan, learn: .*Ask those who made it.*methods/_template\.py"
+    ):
         coterie.anonymize(queries_log(), OldMethod())
     ship("methods", "old_method", OldMethod=OldMethod)
     with pytest.raises(InputError, match="The method old_method lacks promises, plan"):

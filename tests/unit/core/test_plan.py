@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import polars as pl
 import pytest
 
-from coterie.core.plan import Facts, Plan, baseline_of, enough_subjects, holds_rows, learn, shape_given
+from coterie.core.plan import Facts, Plan, enough_subjects
 from coterie.core.shapes import COUNTS, QUERIES
 from coterie.errors import InputError
 from coterie.methods.microaggregate import Microaggregate
@@ -77,27 +77,27 @@ class Learns(SuppressRare):
 
 def test_a_method_without_learn_learns_nothing():
     log, run = queries_log(), a_run(seed=4)
-    assert learn(SuppressRare(k=3), log, run) is None
-    assert learn(Learns(k=3), log, run) == (len(log.frame.collect_schema()), 4)
+    assert SuppressRare(k=3).learn(log, run) is None
+    assert Learns(k=3).learn(log, run) == (len(log.frame.collect_schema()), 4)
 
 
 def test_the_shape_of_a_release_is_that_of_the_log_unless_a_method_says_so():
     log = queries_log()
-    assert shape_given(SuppressRare(), log) is log.shape
-    assert shape_given(CountQueries(), log) is COUNTS
+    assert SuppressRare().shape_given(log) is log.shape
+    assert CountQueries().shape_given(log) is COUNTS
     wider = replace(log, shape=replace(QUERIES, name="wider"))
-    assert shape_given(SuppressRare(), wider).name == "wider"
+    assert SuppressRare().shape_given(wider).name == "wider"
 
 
 def test_what_a_method_does_not_say_is_no():
-    assert holds_rows(Microaggregate)
-    assert holds_rows(Microaggregate())
-    assert not holds_rows(SuppressRare)
-    assert baseline_of(SuppressRare()) is None
+    assert Microaggregate.holds_rows
+    assert Microaggregate().holds_rows
+    assert not SuppressRare.holds_rows
+    assert SuppressRare().baseline() is None
 
 
 def test_a_baseline_differs_in_its_groups_alone():
     method = Microaggregate(k=4, attrs="drop")
-    baseline = baseline_of(method)
+    baseline = method.baseline()
     assert baseline == replace(method, partition="random")
-    assert baseline_of(baseline) is None
+    assert baseline.baseline() is None

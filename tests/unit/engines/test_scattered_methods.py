@@ -13,7 +13,7 @@ import pytest
 
 import coterie
 from coterie.core import registry
-from coterie.core.plan import learn, refuse_engine, runs_anywhere
+from coterie.core.plan import refuse_engine
 from coterie.core.run import Run
 from coterie.core.shapes import QUERIES, VISITS
 from coterie.engines.local import Local
@@ -111,7 +111,7 @@ def test_a_plan_and_its_release_bring_no_rows_here(name, params):
     method = registry.method(name)(**params)
     elsewhere = scattered(log_for(method.accepts[0]))
     run = Run(engine=elsewhere.engine, seed=1, words=_no_noise)
-    draft = method.release(elsewhere, method.plan(learn(method, elsewhere, run), elsewhere, run), run)
+    draft = method.release(elsewhere, method.plan(method.learn(elsewhere, run), elsewhere, run), run)
     assert elsewhere.engine.came == 0
     assert draft.frame.collect().height > 0
 
@@ -120,19 +120,17 @@ def test_a_plan_and_its_release_bring_no_rows_here(name, params):
 def test_counts_are_the_same_before_noise(log, params):
     """The noise itself cannot be repeated; here it is that of a test."""
     method = registry.method("private_counts")(epsilon=24.0, delta=1e-2, k=2, **params)
-    assert runs_anywhere(method)
+    assert method.anywhere
     plans = []
     for each in (log, scattered(log)):
         run = Run(engine=each.engine or Local(), seed=1, words=_no_noise)
-        plans.append(method.plan(learn(method, each, run), each, run))
+        plans.append(method.plan(method.learn(each, run), each, run))
     order = ["table", "item", "detail"]
     assert plans[0].table.collect().sort(order).equals(plans[1].table.collect().sort(order))
     assert plans[0].table.collect().height > 0
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in registry.names("methods") if not runs_anywhere(registry.method(name))]
-)
+@pytest.mark.parametrize("name", [name for name in registry.names("methods") if not registry.method(name).anywhere])
 def test_other_methods_say_that_they_run_on_one_machine(name):
     with pytest.raises(ParameterError, match=re.escape(f"{name} runs on one machine; leave out --engine.")):
         refuse_engine(registry.method(name))
@@ -162,9 +160,9 @@ def test_pairs_come_here_once_each(log):
     assert pairs < rows.height
     method, limited = registry.method("private_counts")(epsilon=8.0, delta=1e-3), scattered(log, limit=pairs)
     run = Run(engine=limited.engine, seed=1, words=_no_noise)
-    assert method.plan(learn(method, limited, run), limited, run).table.collect().height > 0
+    assert method.plan(method.learn(limited, run), limited, run).table.collect().height > 0
     with pytest.raises(InputError, match="on one machine"):
-        learn(method, few := scattered(log, limit=pairs - 1), Run(engine=few.engine, seed=1))
+        method.learn(few := scattered(log, limit=pairs - 1), Run(engine=few.engine, seed=1))
 
 
 def test_steps_run_wherever_rows_are():

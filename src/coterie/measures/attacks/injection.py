@@ -36,7 +36,7 @@ import polars as pl
 
 from coterie.core import randomness, registry
 from coterie.core.log import Log
-from coterie.core.plan import Draft, learn, spends
+from coterie.core.plan import Draft
 from coterie.core.run import Run
 from coterie.core.scores import Score
 from coterie.engines.local import Local
@@ -112,7 +112,7 @@ class _Trial:
         """Make the method again from the parameters of the release, and draw users."""
         comparison.refuse_without_rows()
         method = _method(comparison)
-        if spends(method) is not None and not comparison.log.synthetic:
+        if method.spends is not None and not comparison.log.synthetic:
             raise NotApplicableError("It makes the method again, and that would spend of the people in this log.")
         k = getattr(method, "k", None)
         if k is None:
@@ -139,7 +139,7 @@ class _Trial:
         log = replace(self.log, frame=both.select(rows.columns).lazy())
         run = Run(engine=Local(1), seed=self.seed)
         try:
-            plan = self.method.plan(learn(self.method, log, run), log, run)
+            plan = self.method.plan(self.method.learn(log, run), log, run)
             draft: Draft = self.method.release(log, plan, run)
         except CoterieError:
             raise NotApplicableError("The method cannot be run on so few users of this log.") from None

@@ -50,10 +50,9 @@ MOST_USERS = 2_000
 def measure(comparison: Comparison) -> Iterator[Score]:
     """The sums for the groups of the release and for random ones, and their ratios."""
     from coterie.models.events import EVENT, EVENT_ORDER
-    from coterie.models.profiles import EXACT, centroids, load_kernels
+    from coterie.models.profiles import EXACT, centroids
 
     users = users_of(comparison, MOST_USERS)
-    load_kernels()
     groups = users.members["group"]
     if groups.n_unique() == groups.len():
         raise NotApplicableError("It is about groups of users with a common profile, and this release has none.")

@@ -66,10 +66,7 @@ MOST_USERS = 300
 
 def measure(comparison: Comparison) -> Iterator[Score]:
     """The three indices for each κ, and what the clusters look like."""
-    from coterie.models.profiles import load_kernels
-
     users = users_of(comparison, MOST_USERS)
-    load_kernels()
     n = users.members.height
     yield Score("users", n, users.unit)
     asked: tuple[int, ...] = comparison.given("kappas")

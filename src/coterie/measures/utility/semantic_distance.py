@@ -35,11 +35,10 @@ CATEGORIES = 5
 def measure(comparison: Comparison) -> Iterator[Score]:
     """The mean distance, record linkage by meaning, and the shares of what has no concept."""
     from coterie.kernels.concept_sets import distances
-    from coterie.models.concepts import encode, load_kernels
+    from coterie.models.concepts import encode
 
     users = users_of(comparison, MOST_USERS)
     tree = taxonomies.load(comparison.given("taxonomy"))
-    load_kernels(tree)
     n = users.members.height
     group = users.members["group"].rank("dense").cast(pl.Int64).to_numpy() - 1
     released = users.profiles.sort("group")

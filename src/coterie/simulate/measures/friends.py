@@ -16,7 +16,7 @@ import numpy as np
 from coterie.core.arrays import Floats, Ints
 from coterie.core.scores import Score
 from coterie.errors import NotApplicableError
-from coterie.kernels.exposure import counted, exposure_to
+from coterie.kernels.exposure import exposure_to
 from coterie.kernels.friends import COLLUDING, CURIOUS
 from coterie.simulate.case import Case
 from coterie.simulate.measures.exposure import levels
@@ -41,7 +41,7 @@ def measure(case: Case) -> Iterator[Score]:
         noted, _ = levels(case, np.where(noting, handed, -1))
         yield Score("curious.mean", float(np.nanmean(noted[honest])), "%")
     owner = np.repeat(np.arange(world.n_users), network.degrees)
-    pairs = counted(np.sort(first[first >= 0] * world.queries.len() + world.query[first >= 0]))
+    pairs = np.unique(first[first >= 0] * world.queries.len() + world.query[first >= 0], return_counts=True)
     each = exposure_to(*world.asked, *pairs, owner, world.queries.len())
     got = np.bincount(first[first >= 0], minlength=owner.size)
     events = np.bincount(world.author, minlength=world.n_users)

@@ -21,7 +21,6 @@ import numpy as np
 from coterie.core.arrays import Floats, Ints, Short
 from coterie.core.scores import Score
 from coterie.errors import NotApplicableError
-from coterie.kernels.exposure import counted
 from coterie.kernels.friends import name_authors, places, unmix
 from coterie.simulate.case import Case
 
@@ -42,7 +41,7 @@ def measure(case: Case) -> Iterator[Score]:
     if not sets.word.size:
         raise NotApplicableError("nothing with words in it was submitted in the past")
     under = np.repeat(seen.identity[early].astype(np.int64), np.diff(sets.start))
-    keys, counts = counted(np.sort(under * world.vocabulary + sets.word))
+    keys, counts = np.unique(under * world.vocabulary + sets.word, return_counts=True)
     identity, word = np.divmod(keys, max(world.vocabulary, 1))
     size = int((1 + np.diff(graph.start)[identity]).sum())
     if size > _MOST:
