@@ -63,12 +63,12 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=500_000)
     parser.add_argument("--categories", type=int, default=800_000)
     given = parser.parse_args()
-    from coterie.taxonomies import packed
+    from coterie import taxonomies
     from tests.helpers.small_trees import from_paths
     from tests.helpers.taxonomy_reference import Reference, forms_of
 
     print("| what | seconds | processor seconds | queries a second |\n|---|---|---|---|")
-    tree, *times = clock(packed.wordnet)
+    tree, *times = clock(taxonomies.wordnet)
     line("load WordNet", *times)
     asked = queries(tree, given.queries)
     tree.classify(asked[:10])
@@ -87,8 +87,8 @@ def main() -> None:
     line(f"build a tree of {len(large):,} categories", *times)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "large.npz"
-        packed.write(large, file)
-        _, *times = clock(lambda: packed.read(file))
+        taxonomies.write(large, file)
+        _, *times = clock(lambda: taxonomies.read(file))
         line(f"load it ({file.stat().st_size / 2**20:.1f} MiB)", *times)
 
 

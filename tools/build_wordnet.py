@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from coterie import taxonomies
 from coterie.core.arrays import offsets
-from coterie.taxonomies import Taxonomy, by_depth, packed
+from coterie.taxonomies import Taxonomy, by_depth
 from coterie.taxonomies.lexicon import Lexicon
 from coterie.text.words import pieces
 
@@ -98,7 +99,7 @@ def main(source: Path) -> None:
         lexicon=lexicon(given, concept, irregular),
     )
     TO.mkdir(exist_ok=True)
-    packed.write(tree, TO / "wordnet.npz")
+    taxonomies.write(tree, TO / "wordnet.npz")
     (TO / "WORDNET-LICENCE").write_text(licence(source / "data.noun"))
     print(repr(tree), repr(tree.lexicon), f"{(TO / 'wordnet.npz').stat().st_size:,} bytes")
 

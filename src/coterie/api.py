@@ -56,9 +56,8 @@ from coterie.reports.views import (
 )
 from coterie.reports.views import log_view as log_view
 from coterie.reports.views import release_view as release_view
-from coterie.steps import DEFAULT, PrepareStep, StepLike, spelled, steps_of
+from coterie.steps import DEFAULT, PrepareStep, StepLike, facts_of, spelled, steps_of
 from coterie.steps import prepare as apply_steps
-from coterie.steps._facts import facts_of
 from coterie.writing import released
 from coterie.writing.files import bring_release, in_order, sha256, write_and_list
 from coterie.writing.history import USUAL, history_for, listing_in, spend_in, unlisted_in

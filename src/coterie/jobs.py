@@ -580,7 +580,7 @@ def build_taxonomy(
     **options: Any,
 ) -> Built:
     """Pack a table of paths or parents, or a dump of the Open Directory, into one file."""
-    from coterie.taxonomies import packed
+    from coterie import taxonomies
     from coterie.taxonomies.build import build
 
     if to.suffix != ".npz":
@@ -589,7 +589,7 @@ def build_taxonomy(
         progress("build")
         built = build(sources, name=name or to.stem, **options)
         progress("write")
-        packed.write(built.tree, part)
+        taxonomies.write(built.tree, part)
     return built
 
 

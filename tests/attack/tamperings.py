@@ -1113,14 +1113,14 @@ _LABELS_OF_AN_INVENTED_TAXONOMY = (
 def labels_of_an_invented_taxonomy(f: Forgery) -> None:
     from dataclasses import replace
 
-    from coterie.taxonomies import packed
+    from coterie import taxonomies
     from tests.helpers.small_trees import tree_of
 
     own = f.path.with_name("own.npz")
     f.edit_run(parameters={**f.run["parameters"], "taxonomy": str(own)})
     labels = _put_invented_labels(f)
     tree = tree_of([-1] + [0] * (labels.len() - 1))
-    packed.write(replace(tree, labels=labels.rename("text")), own)
+    taxonomies.write(replace(tree, labels=labels.rename("text")), own)
     _promise_labels(f, labels, own.name)
 
 

@@ -17,11 +17,12 @@ import pypdf
 import zstandard
 
 import coterie
+from coterie import taxonomies
 from coterie.core import registry
 from coterie.measures.inputs import read_labels
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.study.file import load_study
-from coterie.taxonomies import build, packed
+from coterie.taxonomies import build
 from coterie.writing.record import read_record
 from coterie.writing.sidecar import read_sidecar
 
@@ -291,7 +292,7 @@ def _packed() -> list[bytes]:
     with tempfile.TemporaryDirectory() as folder:
         source, path = Path(folder) / "paths.tsv", Path(folder) / "tree.npz"
         source.write_bytes(_PATHS)
-        packed.write(build.build([source], name="small").tree, path)
+        taxonomies.write(build.build([source], name="small").tree, path)
         with np.load(path) as arrays:
             plain = io.BytesIO()
             np.savez(plain, allow_pickle=False, **dict(arrays))
@@ -341,7 +342,7 @@ PARSERS: dict[str, Callable[[], Parser]] = {
     "sidecar": partial(_of_release, "safe.tsv.json", _sidecar),
     "record": partial(_of_release, "record/run.json", _record, _written),
     "study": lambda: Parser("study.toml", [_STUDY], load_study),
-    "taxonomy": lambda: Parser("tree.npz", _packed(), packed.read),
+    "taxonomy": lambda: Parser("tree.npz", _packed(), taxonomies.read),
     "paths": lambda: Parser("tree.tsv", [_PATHS], _built),
     "parents": lambda: Parser("tree.csv", [_PARENTS], _built),
     "labels": lambda: Parser("labels.tsv", [_LABELS], read_labels),

@@ -18,7 +18,6 @@ from coterie.errors import BrokenPromiseError
 from coterie.methods.concept_microaggregate import ConceptMicroaggregate
 from coterie.promises import judge
 from coterie.promises.user_k_anonymity import UserKAnonymity
-from coterie.taxonomies import packed
 from tests.helpers.concepts import QUERIES as TEXTS
 from tests.helpers.concepts import SEED, TREE, frame_of, reference_of, users
 
@@ -26,7 +25,7 @@ from tests.helpers.concepts import SEED, TREE, frame_of, reference_of, users
 @pytest.fixture(scope="session")
 def file(tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("tree") / "tree.npz"
-    packed.write(TREE, path)
+    taxonomies.write(TREE, path)
     return path
 
 

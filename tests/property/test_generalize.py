@@ -22,7 +22,6 @@ from coterie.errors import NotApplicableError, ParameterError
 from coterie.methods.generalize import Generalize
 from coterie.methods.generalize_users import GeneralizeUsers
 from coterie.promises.concept_k_anonymity import generalized
-from coterie.taxonomies import packed
 from coterie.testing import queries_log
 from tests.helpers import generalize_reference as plain
 from tests.helpers.small_trees import tree_of, trees
@@ -100,7 +99,7 @@ def test_a_tree_of_ones_own(parent, data, k):
     log = data.draw(logs(texts))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "tiny.npz"
-        packed.write(tree, path)
+        taxonomies.write(tree, path)
         method = Generalize(k=k, taxonomy=str(path))
         release = api.anonymize_prepared(log, method, seed=1)
         expected, people = _expected(log, tree, method)
@@ -242,7 +241,7 @@ def test_a_log_that_the_taxonomy_does_not_know():
 
 def test_what_is_checked_without_the_original_or_the_taxonomy(tmp_path):
     path = tmp_path / "tiny.npz"
-    packed.write(tree_of([-1, 0, 0]), path)
+    taxonomies.write(tree_of([-1, 0, 0]), path)
     frame = pl.DataFrame({"user": list("abcabc"), "query": ["w001"] * 3 + ["w002"] * 3})
     release = api.anonymize_prepared(coterie.log(frame), Generalize(k=3, taxonomy=str(path)), seed=1)
     coterie.write(release, tmp_path / "safe.tsv", record=tmp_path / "record")
@@ -255,7 +254,7 @@ def test_what_is_checked_without_the_original_or_the_taxonomy(tmp_path):
         assert verdict.exit_code == 3
         needs = next(check.needs for check in verdict.unchecked if check.name == "meaning.query")
         assert missing in needs
-    packed.write(tree_of([-1, 0, 1]), path)
+    taxonomies.write(tree_of([-1, 0, 1]), path)
     assert coterie.verify(tmp_path / "safe.tsv", log, record=tmp_path / "record").exit_code == 3, "another taxonomy"
 
 

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import coterie
-from coterie import api
+from coterie import api, taxonomies
 from coterie.api import UNSCRUBBED
 from coterie.kernels.linkage import NOBODY, similarities, sum_linkage
 from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.semantic_microaggregate import SemanticMicroaggregate
 from coterie.models.words import word_hashes
-from coterie.taxonomies import build, packed
+from coterie.taxonomies import build
 from tests.helpers import semantic_reference as reference
 from tests.helpers.microaggregation import SEED, priority
 from tests.helpers.runs import a_run, plan_of
@@ -187,7 +187,7 @@ def test_disjoint_interests_leave_one_in_k(tmp_path):
     """B4: where users of one size have nothing in common, the mean SRP is 1 / k (Eq. 5)."""
     words = ["piano", "dog", "train", "bank", "weather", "cake"]
     (tmp_path / "tree.txt").write_text("".join(f"Top{word} > {word}\n" for word in words))
-    packed.write(build.build([tmp_path / "tree.txt"], name="six").tree, tmp_path / "six.npz")
+    taxonomies.write(build.build([tmp_path / "tree.txt"], name="six").tree, tmp_path / "six.npz")
     log = _log([(u, word) for u, word in enumerate(words) for _ in range(12)])
     six = str(tmp_path / "six.npz")
     release = api.anonymize_prepared(log, SemanticMicroaggregate(k=3, taxonomy=six), seed=1)

@@ -6,12 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import coterie
-from coterie import api
+from coterie import api, taxonomies
 from coterie.errors import NotApplicableError
 from coterie.measures.utility import semantic_remain
 from coterie.methods.semantic_microaggregate import SemanticMicroaggregate
 from coterie.methods.suppress_rare import SuppressRare
-from coterie.taxonomies import packed
 from coterie.testing._logs import visits_log
 from tests.helpers import semantic_reference as reference
 from tests.helpers.semantic_logs import log_of as _log
@@ -68,7 +67,7 @@ def test_it_is_the_plain_reference(pairs, method, categories):
 
 def test_a_shallow_tree_has_no_empty_levels(tmp_path):
     path = tmp_path / "shallow.npz"
-    packed.write(tree_of([-1, 0, 1], {"music": [1], "jazz": [2]}), path)
+    taxonomies.write(tree_of([-1, 0, 1], {"music": [1], "jazz": [2]}), path)
     log = _log([("a", "jazz"), ("b", "jazz"), ("c", "music")])
     release = api.anonymize_prepared(log, SuppressRare(k=2, users="pseudonym"), seed=1)
     scores = coterie.measure(release, ["semantic_remain"], original=log, taxonomy=str(path))

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coterie import taxonomies
-from coterie.taxonomies import by_depth, packed, totals
+from coterie.taxonomies import by_depth, totals
 from coterie.taxonomies.build import Categories, from_categories
 from coterie.text.language import language
 from tests.helpers.small_trees import from_paths
@@ -244,9 +244,9 @@ def test_packing_keeps_everything(tmp_path_factory, given_parent, forms, stemmed
     irregular = {"oxen": "ox"} if "ox" in forms else {}
     tree = tree_of(parent.tolist(), forms, stemmed=stemmed, irregular=irregular)
     path = tmp_path_factory.mktemp("packed") / "tree.npz"
-    packed.write(tree, path)
+    taxonomies.write(tree, path)
     first = path.read_bytes()
-    again = packed.read(path)
+    again = taxonomies.read(path)
     assert (again.name, again.parent.tolist(), again.labels.to_list()) == (
         "small",
         parent.tolist(),
@@ -254,5 +254,5 @@ def test_packing_keeps_everything(tmp_path_factory, given_parent, forms, stemmed
     )
     assert forms_of(again) == (forms, irregular)
     assert again.lexicon.stemmed == stemmed
-    packed.write(again, path)
+    taxonomies.write(again, path)
     assert path.read_bytes() == first

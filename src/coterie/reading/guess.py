@@ -52,11 +52,6 @@ def _known() -> frozenset[str]:
     )
 
 
-@cache
-def _ordinary() -> frozenset[str]:
-    return frozenset(" ".join(table_at("reading", "columns.toml")["others"]["ordinary"]).split())
-
-
 class Guess(NamedTuple):
     """What was found out about columns that nobody named."""
 
@@ -84,7 +79,8 @@ def guess(names: Sequence[str], sample: pl.DataFrame, given: Mapping[str, str], 
     left: list[str] = []
     for column in _names()[shape]:
         used = [*given.values(), *found.values()]
-        if column in taken and not (column == shape.time and _is_no_time(column, given, shape, sample)):
+        # What nobody named, and is called `time`, may be a duration.
+        if column in taken and (column != shape.time or column in given or _fits(column, column, shape, sample)):
             continue
         fitting = _fitting(shape, column, names, sample, used)
         if len(fitting) == 1:
@@ -112,11 +108,6 @@ def guess(names: Sequence[str], sample: pl.DataFrame, given: Mapping[str, str], 
             f"--columns {shape.subject}=NAME {_IN_PYTHON}."
         )
     return Guess(found, tuple(notes), bool(found or left), subject)
-
-
-def _is_no_time(column: str, given: Mapping[str, str], shape: Shape, sample: pl.DataFrame) -> bool:
-    """Whether nobody named the column of times, and the one that is called so holds something else: a duration."""
-    return column not in given and not _fits(column, column, shape, sample)
 
 
 def _ask_for_people(subject: str, names: Sequence[str], sample: pl.DataFrame, used: Sequence[str], label: str) -> None:
@@ -252,7 +243,8 @@ def are_names(names: Sequence[str], sample: pl.DataFrame) -> bool:
     filled = [name for name in names if name]  # the column of row numbers that pandas writes has none
     if not filled or any(not _NAME.fullmatch(name) for name in filled):
         return False
-    if any(is_known(name) or plain(name) in _ordinary() for name in filled):
+    ordinary = " ".join(table_at("reading", "columns.toml")["others"]["ordinary"]).split()
+    if any(is_known(name) or plain(name) in ordinary for name in filled):
         return True
     if any(character.isdigit() for name in filled for character in name) or sample.height < _ENOUGH:
         return False

@@ -23,7 +23,7 @@ from coterie.reading.people import People, people_in
 from coterie.reading.reading import Reading
 from coterie.reading.searches import search_log
 from coterie.reading.sniff import CONVERT, kind_of, source_of
-from coterie.reading.source import Loaded, Source, full_disk, settings_of
+from coterie.reading.source import Loaded, Source, computed, full_disk, settings_of
 from coterie.reading.values import without_apostrophe
 from coterie.text.words import is_normal
 
@@ -244,14 +244,11 @@ def _load(loaded: object, name: str, source: Source) -> Parsed:
         # The null counts make this pass read every column, so that no later one meets damage.
         every = [pl.col(name).null_count() for name in loaded.shape.readable if name in frame.collect_schema()]
     elif source.is_small:  # and read at once
-        frame = frame.collect(engine="streaming").lazy()
+        frame = computed(frame, None)
     else:
-        spool = source.spool("rows.parquet")
         if NORMAL in loaded.shape.schema:
             frame = frame.with_columns(is_normal(pl.col(loaded.shape.item)).alias(NORMAL))
-        frame = source.counting_lines(frame)
-        frame.sink_parquet(spool, compression="uncompressed", statistics=False, engine="streaming")
-        frame = pl.scan_parquet(spool, glob=False)
+        frame = computed(source.counting_lines(frame), source.spool("rows.parquet"))
     good = pl.col("bad").is_null()
     remarked = [
         (good & (pl.col("remark") // 2**bit % 2 == 1)).sum().alias(f"_{bit}") for bit in range(len(loaded.remarks))

@@ -46,10 +46,10 @@ _HALF = 0.5  # the same of all values
 
 def may_name_people(name: str) -> bool:
     """Whether a column that is not known by its name may name people all the same."""
-    last = plain(name.split(".")[-1])
-    known = any(each in named("browsers", "sessions", "addresses") for each in (plain(name), *leaves(name)))
-    if plain(name) in named(*PEOPLE) or any(each in named(*PEOPLE) for each in leaves(name)):
+    last, names = plain(name.split(".")[-1]), (plain(name), *leaves(name))
+    if any(each in named(*PEOPLE) for each in names):
         return True
+    known = any(each in named("browsers", "sessions", "addresses") for each in names)
     return not known and bool(_MAY_BE.search(plain(name))) and not _IS_OTHER.search(last)
 
 
@@ -88,46 +88,30 @@ class Who:
 
     def loaded(self, frame: pl.LazyFrame, sections: Sections, *notes: str) -> Loaded:
         """Searches of a format, with what is to be said about whom k counts before its own `notes`."""
+        may_count = () if self._said else self._fields  # where nobody said which
+        counted = [field for field in may_count if self._used[field]]
+        who = (
+            f"Users are told apart by {' or else '.join(counted)}. If another field names people, say "
+            f"--user-field NAME (in Python: user_field=...).",
+        )
         return Loaded(
             frame=frame,
             shape=QUERIES,
             sections=sections,
-            notes=(*self.notes, *notes),
-            counted=self.counted,
-            may_count=self.may_count,
-        )
-
-    @property
-    def counted(self) -> str:
-        """The fields that were used, where nobody said which."""
-        return "" if self._said else ",".join(field for field in self._fields if self._used[field])
-
-    @property
-    def may_count(self) -> str:
-        """All fields that a search could have been counted by, where nobody said which."""
-        return "" if self._said else ",".join(self._fields)
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Who is counted, where nobody said it."""
-        if not self.counted:
-            return ()
-        return (
-            f"Users are told apart by {' or else '.join(self.counted.split(','))}. If another field names people, say "
-            f"--user-field NAME (in Python: user_field=...).",
+            notes=(*(who if counted else ()), *notes),
+            counted=",".join(counted),
+            may_count=",".join(may_count),
         )
 
 
 def counted_by(frame: pl.LazyFrame, fields: Sequence[str], said: str | None) -> Who:
     """Who is counted in a table whose `user` is the first field, and `visitor` the second."""
-    who = Who(fields, said)
-    names = ["user", "visitor"][: len(fields)]
-    user = [pl.coalesce(pl.when(pl.col(name) != "").then(pl.col(name)) for name in names[:n]).count().alias(f"_{n}")
-            for n in range(1, len(names) + 1)]  # fmt: skip
-    before = 0
-    for field, count in zip(fields, frame.select(user).collect(engine="streaming").row(0) if user else (), strict=True):
-        who.used(field, count - before)
-        before = count
+    who, unnamed, used = Who(fields, said), pl.lit(True), dict[str, pl.Expr]()
+    for field, name in zip(fields, ("user", "visitor"), strict=False):
+        named = (pl.col(name) != "").fill_null(False)
+        used[field], unnamed = (unnamed & named).sum(), unnamed & ~named
+    for field, count in frame.select(**used).collect(engine="streaming").row(0, named=True).items() if used else ():
+        who.used(field, count)
     return who
 
 

@@ -41,30 +41,23 @@ def details_of(given: str | Mapping[str, str] | Iterable[str]) -> dict[str, str]
 
 
 def columns_of(given: str | Mapping[str, str]) -> dict[str, str]:
-    """`user=A,query=B` as a table from our names to those of the log."""
-    try:
-        return columns_in(given) if isinstance(given, str) else dict(given)
-    except ValueError:
-        raise ParameterError("--columns is written user=NAME,query=NAME, our name first.") from None
-
-
-def columns_in(text: str) -> dict[str, str]:
-    """Our names and those of the table; ValueError where that is not how it is written.
+    """`user=A,query=B` as a table from our names to those of the log.
 
     A pair with a comma in it stands in quotes, as in any table of values: `"user=name, first",query=q`.
     """
     try:
-        parts = next(csv.reader([text]), [])
-    except csv.Error:
-        raise ValueError(text) from None
-    pairs = [part.partition("=") for part in parts if part]
-    if any(not (name.strip() and mark and column.strip()) for name, mark, column in pairs):
-        raise ValueError(text)
-    return {name.strip(): column.strip() for name, _, column in pairs}
+        if not isinstance(given, str):
+            return dict(given)
+        pairs = [part.partition("=") for part in next(csv.reader([given]), []) if part]
+        if all(name.strip() and mark and column.strip() for name, mark, column in pairs):
+            return {name.strip(): column.strip() for name, _, column in pairs}
+    except (ValueError, csv.Error):
+        pass
+    raise ParameterError("--columns is written user=NAME,query=NAME, our name first.")
 
 
 def columns_as_text(columns: Mapping[str, str]) -> str:
-    """The text that `columns_in` reads."""
+    """The text that `columns_of` reads."""
     line = io.StringIO()
     csv.writer(line, lineterminator="").writerow([f"{name}={column}" for name, column in columns.items()])
     return line.getvalue()

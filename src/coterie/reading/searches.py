@@ -28,6 +28,7 @@ from coterie.core.shapes import QUERIES, VISITS
 from coterie.errors import InputError
 from coterie.reading.people import ADDRESS_AND_AGENT
 from coterie.reading.reading import names_of
+from coterie.reading.source import computed
 
 AUTO, REFERRER = "auto", "referrer"
 CLEAR = ("q", "query", "search", "searchterm", "search_term", "search_query", "searchword", "keyword", "keywords", "kw",
@@ -65,12 +66,13 @@ def search_log(log: Log, text: str) -> Log:
     if log.shape is not VISITS:
         raise InputError(f"--query-param reads searches from access logs. This log is {log.shape.name}: leave it out.")
     names, folder = _guessed(log, names_of(text)), Scratch() if log.rows_read > _FEW else None
-    written = _kept(_requests(log.frame, names), folder, "written")
-    texts = decoded(written.select("raw").unique().collect(engine="streaming")["raw"])
-    searches = written.join(texts.lazy(), on="raw").filter(pl.col("query") != "")
+    written, kept = (folder.path / f"{name}.parquet" if folder else None for name in ("written", "searches"))
+    requests = computed(_requests(log.frame, names), written)
+    texts = decoded(requests.select("raw").unique().collect(engine="streaming")["raw"])
+    searches = requests.join(texts.lazy(), on="raw").filter(pl.col("query") != "")
     again = _further_results(searches)
     rows = searches.join(again.lazy(), on="row", how="anti").select("row", *QUERIES.released, "legacy")
-    rows = _kept(rows.sort("row"), folder, "searches")
+    rows = computed(rows.sort("row"), kept)
     searches, legacy = rows.select(pl.len(), pl.col("legacy").sum()).collect(engine="streaming").row(0)
     if not searches:
         raise InputError(
@@ -85,16 +87,13 @@ def search_log(log: Log, text: str) -> Log:
         notes.append(f"Requests for further results of the same search, which do not count: {again.height:,}.")
     if legacy:
         notes.append(f"Searches that are not UTF-8 and were read as Windows-1252: {legacy:,}.")
+    # Promises of access logs say so themselves, and those of search logs do not.
+    visitors = (_VISITOR,) if log.settings.get("counted") == ADDRESS_AND_AGENT else ()
     first = replace(read, counts={**read.counts, "searches": searches}, notes=(*read.notes, *notes))
     return replace(
         log, frame=rows.drop("legacy"), shape=QUERIES, history=(first, *steps), resources=(log.resources, folder),
-        settings={**log.settings, "query_param": text}, warnings=(*log.warnings, *_visitors(log)),
+        settings={**log.settings, "query_param": text}, warnings=(*log.warnings, *visitors),
     )  # fmt: skip
-
-
-def _visitors(log: Log) -> tuple[str, ...]:
-    """A warning where users are visitors of an access log: its own promises say so, and those of search logs do not."""
-    return (_VISITOR,) if log.settings.get("counted") == ADDRESS_AND_AGENT else ()
 
 
 def search_params(log: Log) -> dict[str, int]:
@@ -221,15 +220,6 @@ def _further_results(searches: pl.LazyFrame) -> pl.DataFrame:
     asked = asked.sort(*key, "time", "row")
     same = pl.all_horizontal(pl.col(name) == pl.col(name).shift(1) for name in key)
     return asked.filter(pl.col("paged") & same & (pl.col("time") - pl.col("time").shift(1) <= _PAUSE)).select("row")
-
-
-def _kept(rows: pl.LazyFrame, folder: Scratch | None, name: str) -> pl.LazyFrame:
-    """The same rows, computed once: in a private file, or in memory."""
-    if folder is None:
-        return rows.collect(engine="streaming").lazy()
-    path = folder.path / f"{name}.parquet"
-    rows.sink_parquet(path, compression="uncompressed", statistics=False, engine="streaming")
-    return pl.scan_parquet(path, glob=False)
 
 
 def _listed(names: Sequence[str]) -> str:

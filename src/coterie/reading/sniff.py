@@ -175,7 +175,8 @@ def _sniffed(source: Source, options: Reading, by_files: Mapping[str, float]) ->
         raise InputError(
             f"{source.label} could be of the formats {' and '.join(surest)}. Say which one it is with --format."
         )
-    if _is_no_text(lines):
+    # A damaged log has few characters without a meaning in text.
+    if sum(len(_CONTROLS.findall(line)) for line in lines) > _MOST_CONTROLS * sum(map(len, lines)):
         raise InputError(f"{source.label} is no text: it holds bytes that no log has. Check that it is the right file.")
     if any(_UNREADABLE in line for line in lines):
         line = next(number for number, line in enumerate(lines, start=1) if _UNREADABLE in line)
@@ -190,13 +191,6 @@ def _sniffed(source: Source, options: Reading, by_files: Mapping[str, float]) ->
         f"({', '.join(registry.names('formats'))}). {columns_listed(source)}Name it with --format, or say which "
         f"columns of a table hold what with --columns user=NAME,query=NAME (of documents doc=NAME,text=NAME)."
     )
-
-
-def _is_no_text(head: Sequence[str]) -> bool:
-    """Whether there are more characters without a meaning in text than a damaged log has."""
-    characters = sum(map(len, head))
-    strange = sum(map(len, map(_CONTROLS.findall, head)))
-    return strange > _MOST_CONTROLS * characters
 
 
 def _all_sure(ask: Callable[[ModuleType], Any]) -> dict[str, float]:

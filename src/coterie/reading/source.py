@@ -412,13 +412,21 @@ def decode(stream: IO[bytes], encoding: str) -> Iterator[str]:
     yield decoder.decode(b"", final=True)
 
 
+def computed(rows: pl.LazyFrame, file: Path | None) -> pl.LazyFrame:
+    """The same rows, computed once: in a private file, or in memory."""
+    if file is None:
+        return rows.collect(engine="streaming").lazy()
+    rows.sink_parquet(file, compression="uncompressed", statistics=False, engine="streaming")
+    return pl.scan_parquet(file, glob=False)
+
+
 class Spool:
     """Rows made in Python, written to parquet in batches so that memory stays bounded."""
 
     batch = 100_000
 
-    def __init__(self, source: Source, schema: dict[str, Any]) -> None:
-        self._folder = Path(tempfile.mkdtemp(dir=source.folder.path))
+    def __init__(self, folder: Path, schema: dict[str, Any]) -> None:
+        self._folder = Path(tempfile.mkdtemp(dir=folder))
         self._schema = schema
         self._rows: list[tuple[Any, ...]] = []
         self._parts = 0
@@ -428,6 +436,13 @@ class Spool:
         self._rows.append(row)
         if len(self._rows) == self.batch:
             self._flush()
+
+    def add_all(self, rows: pl.DataFrame) -> None:
+        """Add the rows of a table."""
+        rows.select(list(self._schema)).cast(pl.Schema(self._schema)).write_parquet(
+            self._folder / f"{self._parts:06}.parquet"
+        )
+        self._parts += 1
 
     def scan(self) -> pl.LazyFrame:
         """All rows; few of them never see the disk."""
@@ -442,8 +457,7 @@ class Spool:
         return pl.DataFrame(dict(zip(self._schema, columns, strict=True)), schema=self._schema)
 
     def _flush(self) -> None:
-        self._frame().write_parquet(self._folder / f"{self._parts:06}.parquet")
-        self._parts += 1
+        self.add_all(self._frame())
         self._rows.clear()
 
 

@@ -9,21 +9,53 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
+
+import polars as pl
 
 from coterie.core import registry
 from coterie.core.digests import sha256_of
-from coterie.core.log import Log
-from coterie.core.params import Choice, File, Param, params_of
-from coterie.errors import ParameterError, did_you_mean
+from coterie.core.log import Log, Step
+from coterie.core.params import Choice, File, Param, check_params, params_of
+from coterie.core.shapes import VISITS
+from coterie.errors import InputError, ParameterError, did_you_mean
 
 
-class PrepareStep(Protocol):
+@dataclass(frozen=True, kw_only=True)
+class PrepareStep:
     """A prepare step: a frozen dataclass whose fields are its parameters, called on a log."""
+
+    def __post_init__(self) -> None:
+        check_params(self, registry.name_of(self))
+
+    @property
+    def looks_at(self) -> str:
+        """What decides about a row: "rows" (that row), "subjects" (all rows of its subject), or "log"."""
+        return "log"
 
     def __call__(self, log: Log, /) -> Log:
         """The log after this step, which it remembers in its history."""
+        raise NotImplementedError
+
+    def done(self, log: Log, frame: pl.LazyFrame, counts: Mapping[str, int] | None = None, *notes: str) -> Log:
+        """The log with these rows after this step: what it counted, and says of that in sentences, if in any."""
+        return log.then(frame, Step(name=spelled(self), counts=counts or {}, notes=tuple(filter(None, notes))))
+
+    def only_visits(self, log: Log) -> None:
+        """Refuse what is not an access log."""
+        if log.shape is not VISITS:
+            raise InputError(
+                f"The step {registry.name_of(self)} is for access logs ({VISITS.name}), and this log is "
+                f"{log.shape.name}. Leave it out of --prepare."
+            )
+
+
+def counted(log: Log, **numbers: pl.Expr) -> dict[str, int]:
+    """Numbers of rows, in one pass over the log."""
+    row = log.frame.select(**numbers).collect(engine="streaming").row(0, named=True)
+    return {name: int(number or 0) for name, number in row.items()}
 
 
 StepLike: TypeAlias = str | Mapping[str, Any] | PrepareStep
@@ -89,14 +121,7 @@ def with_file_in(text: str, folder: Path) -> str:
 
 def lacks_file(text: str) -> bool:
     """Whether a text stands for a file of one's own, and does not say where it is."""
-    lacking = []
-
-    def look(value: str) -> str:
-        lacking.append(bool(_OWN.fullmatch(value)))
-        return value
-
-    _with_files(text, look)
-    return any(lacking)
+    return any(_OWN.fullmatch(path) for path in _with_its_files(text)[2].values())
 
 
 def _files_in(folder: Path) -> list[Path]:
@@ -113,16 +138,22 @@ def _digest(file: Path) -> str:
         return ""
 
 
+def _with_its_files(text: str) -> tuple[str, dict[str, str], dict[str, str]]:
+    """Name and parameters of a step, and those of them that are files of one's own."""
+    name, settings = _parsed(text)
+    params = [param for param in params_of(registry.member("steps", name)) if param.name in settings]
+    files = {
+        param.name: path
+        for param in params
+        if isinstance(param.rule, File) and (path := str(_value(settings[param.name], _TEXT))) not in param.rule.names
+    }
+    return name, settings, files
+
+
 def _with_files(text: str, change: Callable[[str], str]) -> str:
     """The text of a step with other values in place of its files."""
-    name, settings = _parsed(text)
-    files = {
-        param.name: param.rule for param in params_of(registry.member("steps", name)) if isinstance(param.rule, File)
-    }
-    for key, value in settings.items():
-        path = str(_value(value, _TEXT))
-        if key in files and path not in files[key].names:
-            settings[key] = _value_text(change(path))
+    name, settings, files = _with_its_files(text)
+    settings |= {key: _value_text(change(path)) for key, path in files.items()}
     return f"{name}({', '.join(f'{key}={value}' for key, value in settings.items())})" if settings else name
 
 

@@ -8,19 +8,15 @@ unique. The sidecar of a release lists the steps themselves. To keep query strin
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 from coterie.core.log import Log
 from coterie.core.shapes import VISITS, Shape
-from coterie.steps._spelling import step_of
+from coterie.steps._spelling import PrepareStep, step_of
 
 
-@dataclass(frozen=True, kw_only=True)
-class Default:
+class Default(PrepareStep):
     """The steps that suit the kind of log."""
 
-    looks_at: ClassVar[str] = "rows"
+    looks_at = "rows"
 
     def __call__(self, log: Log) -> Log:
         """The log after the steps for its shape, each of which it remembers."""

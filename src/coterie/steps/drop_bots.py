@@ -13,21 +13,20 @@ from typing import Annotated
 
 import polars as pl
 
-from coterie.core.log import Log, Step
-from coterie.core.params import Flag, check_params
-from coterie.steps._spelling import spelled
-from coterie.steps._visits import ROBOTS, only_visits
+from coterie.core.log import Log
+from coterie.core.params import Flag
+from coterie.steps._spelling import PrepareStep
 from coterie.text.agents import parse_agents
+
+ROBOTS = r"(?i)^/robots\.txt(?:[?;#]|$)"
+"""A request for the file that tells robots where they may go."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class DropBots:
+class DropBots(PrepareStep):
     """Leave out requests of programs."""
 
     robots_txt: Annotated[bool, Flag(), "leave out visitors who asked for /robots.txt, whatever their agent"] = True
-
-    def __post_init__(self) -> None:
-        check_params(self, "drop_bots")
 
     @property
     def looks_at(self) -> str:
@@ -36,7 +35,7 @@ class DropBots:
 
     def __call__(self, log: Log) -> Log:
         """The log without them; the step counts what it left out by either rule."""
-        only_visits(log, "drop_bots")
+        self.only_visits(log)
         agents = log.frame.group_by("agent").len("rows").collect(engine="streaming")
         bots = agents.filter(parse_agents(agents["agent"])["bot"].fill_null(False))
         frame = log.frame.join(bots.lazy().select("agent"), on="agent", how="anti")
@@ -47,7 +46,7 @@ class DropBots:
         note = f"drop_bots: {gone:,} of {rows:,} rows are those of programs and were left out."
         unknown = int(agents.filter(pl.col("agent").is_null())["rows"].sum())
         said = f"drop_bots: {unknown:,} rows have no agent and stay." if unknown else ""
-        return log.then(frame, Step(name=spelled(self), counts=counts, notes=(note, said) if said else (note,)))
+        return self.done(log, frame, counts, note, said)
 
 
 def _without_readers(frame: pl.LazyFrame, log: Log) -> tuple[pl.LazyFrame, int]:

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 import polars as pl
 
-from coterie.core.log import Log, Step
-from coterie.steps._spelling import spelled
+from coterie.core.log import Log
+from coterie.steps._spelling import PrepareStep
 
 
-@dataclass(frozen=True, kw_only=True)
-class DropEmpty:
+class DropEmpty(PrepareStep):
     """Leave out rows with an empty item."""
 
-    looks_at: ClassVar[str] = "rows"
+    looks_at = "rows"
 
     def __call__(self, log: Log) -> Log:
         """The log without empty items."""
         item = pl.col(log.shape.item)
-        return log.then(log.frame.filter(~item.is_in(["", "-"])), Step(name=spelled(self)))
+        return self.done(log, log.frame.filter(~item.is_in(["", "-"])))

@@ -6,22 +6,18 @@ not find stays.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 import polars as pl
 
-from coterie.core.log import Log, Step
-from coterie.steps._spelling import spelled
+from coterie.core.log import Log
+from coterie.steps._spelling import PrepareStep
 
 
-@dataclass(frozen=True, kw_only=True)
-class DropNumerals:
+class DropNumerals(PrepareStep):
     """Leave out rows with a numeral or an @ in the item."""
 
-    looks_at: ClassVar[str] = "rows"
+    looks_at = "rows"
 
     def __call__(self, log: Log) -> Log:
         """The log without them."""
         item = pl.col(log.shape.item)
-        return log.then(log.frame.filter(~item.str.contains(r"[\p{Nd}@]")), Step(name=spelled(self)))
+        return self.done(log, log.frame.filter(~item.str.contains(r"[\p{Nd}@]")))

@@ -6,20 +6,16 @@ rank (ties by url, never by the order of lines). Rows without a time cannot be t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 import polars as pl
 
-from coterie.core.log import Log, Step
-from coterie.steps._spelling import spelled
+from coterie.core.log import Log
+from coterie.steps._spelling import PrepareStep
 
 
-@dataclass(frozen=True, kw_only=True)
-class Events:
+class Events(PrepareStep):
     """One row for each (subject, item, time)."""
 
-    looks_at: ClassVar[str] = "subjects"
+    looks_at = "subjects"
 
     def __call__(self, log: Log) -> Log:
         """The log with one row for each event."""
@@ -31,4 +27,4 @@ class Events:
                 [shape.subject, shape.item, shape.time], keep="first", maintain_order=True
             )
             frame = pl.concat([first, frame.filter(pl.col(shape.time).is_null())])
-        return log.then(frame, Step(name=spelled(self)))
+        return self.done(log, frame)

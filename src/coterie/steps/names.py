@@ -14,20 +14,20 @@ much it finds is measured below. It never stands in place of a method with a pro
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import polars as pl
 
-from coterie.core.log import Log, Step
-from coterie.core.params import Choice, File, check_params
-from coterie.steps._spelling import spelled
+from coterie.core.log import Log
+from coterie.core.params import Choice, File
+from coterie.steps._spelling import PrepareStep
 from coterie.text.full_names import CENSUS, has_name, names_joined
 
 _BECAME = {"drop": "were left out", "join": "have it as one word now", "count": "were kept as they are"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Names:
+class Names(PrepareStep):
     """Find full names of people by a list."""
 
     listed: Annotated[str, File(CENSUS), "the list of names: census, or a FILE of your own with one on each line"] = (
@@ -39,10 +39,7 @@ class Names:
         "what becomes of a query with a full name: it is left out, has the name as one word, or stays",
     ] = "drop"
 
-    looks_at: ClassVar[str] = "rows"
-
-    def __post_init__(self) -> None:
-        check_params(self, "names")
+    looks_at = "rows"
 
     def __call__(self, log: Log) -> Log:
         """The log after that; the step counts rows, queries, and says how many."""
@@ -64,4 +61,4 @@ class Names:
             f"names: {counts['rows']:,} of {total:,} rows ({counts['queries']:,} different {nouns}) have a full name "
             f"by {which}, and {_BECAME[self.found]}. What is not on the list was not found (docs/prepare.md)."
         )
-        return log.then(frame, Step(name=spelled(self), counts=counts, notes=(note,)))
+        return self.done(log, frame, counts, note)

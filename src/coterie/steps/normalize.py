@@ -7,22 +7,18 @@ their weights.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 import polars as pl
 
-from coterie.core.log import Log, Step
+from coterie.core.log import Log
 from coterie.core.shapes import NORMAL, QUERIES, VISITS
-from coterie.steps._spelling import spelled
+from coterie.steps._spelling import PrepareStep
 from coterie.text.words import is_normal, spell
 
 
-@dataclass(frozen=True, kw_only=True)
-class Normalize:
+class Normalize(PrepareStep):
     """Write equal items equally."""
 
-    looks_at: ClassVar[str] = "rows"
+    looks_at = "rows"
 
     def __call__(self, log: Log) -> Log:
         """The log with its items in one spelling."""
@@ -36,6 +32,6 @@ class Normalize:
         else:
             done = spell(item)
             if log.frame.select((done == item).all()).collect(engine="streaming").item():
-                return log.then(log.frame, Step(name=spelled(self)))
+                return self.done(log, log.frame)
         frame = log.frame.with_columns(done.alias(log.shape.item)).drop(NORMAL, strict=False)
-        return log.then(log.shape.once(frame), Step(name=spelled(self)))
+        return self.done(log, log.shape.once(frame))

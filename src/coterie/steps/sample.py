@@ -7,27 +7,22 @@ about those who are not in it: for trying things out, and for studies.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import polars as pl
 
 from coterie.core import randomness
-from coterie.core.log import Log, Step
-from coterie.core.params import Range, check_params
-from coterie.steps._spelling import spelled
+from coterie.core.log import Log
+from coterie.core.params import Range
+from coterie.steps._spelling import PrepareStep
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sample:
+class Sample(PrepareStep):
     """Keep some subjects, drawn at random."""
 
     subjects: Annotated[int, Range(1), "how many users, visitors or documents stay"] = 1000
     seed: Annotated[int, Range(0), "which ones"] = 7
-
-    looks_at: ClassVar[str] = "log"
-
-    def __post_init__(self) -> None:
-        check_params(self, "sample")
 
     def __call__(self, log: Log) -> Log:
         """The log with the rows of some subjects."""
@@ -36,4 +31,4 @@ class Sample:
         keys = pl.Series("_key", randomness.keys(self.seed, "sample of subjects", names[subject]))
         drawn = names.with_columns(keys).sort("_key", subject).head(self.subjects).select(subject)
         kept = log.frame.join(drawn.lazy(), on=subject, how="semi")
-        return log.then(kept, Step(name=spelled(self), counts={"subjects": drawn.height}))
+        return self.done(log, kept, {"subjects": drawn.height})

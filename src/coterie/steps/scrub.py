@@ -12,15 +12,15 @@ import ipaddress
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, TypeAlias
+from typing import TypeAlias
 
 import phonenumbers
 import polars as pl
 from stdnum import iban, luhn
 from stdnum.util import get_cc_module
 
-from coterie.core.log import Log, Step
-from coterie.steps._spelling import spelled
+from coterie.core.log import Log
+from coterie.steps._spelling import PrepareStep
 
 LONGEST = 2_000
 """Characters of a text that is looked at. The exact checks are slow on text made to be slow (a second for 40,000
@@ -340,11 +340,10 @@ def find(texts: pl.Series) -> pl.Series:
     return joined["kind"].alias(name)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Scrub:
+class Scrub(PrepareStep):
     """Leave out rows whose item looks like personal data."""
 
-    looks_at: ClassVar[str] = "rows"
+    looks_at = "rows"
 
     def __call__(self, log: Log) -> Log:
         """The log without rows whose item looks like personal data; the step counts what it removed."""
@@ -353,4 +352,4 @@ class Scrub:
         personal = items.with_columns(find(items[item]).alias("kind")).drop_nulls("kind")
         counts = dict(personal.group_by("kind").agg(pl.col("len").sum()).sort("kind").iter_rows())
         kept = log.frame.join(personal.lazy().select(item), on=item, how="anti", nulls_equal=True)
-        return log.then(kept, Step(name=spelled(self), counts=counts))
+        return self.done(log, kept, counts)

@@ -8,25 +8,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import polars as pl
 
-from coterie.core.log import Log, Step
-from coterie.core.params import Range, check_params
-from coterie.steps._spelling import name_in, spelled, step_of
+from coterie.core.log import Log
+from coterie.core.params import Range
+from coterie.steps._spelling import PrepareStep, name_in, step_of
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sessions:
+class Sessions(PrepareStep):
     """Number the sessions of each user."""
 
     minutes: Annotated[int, Range(1, 1440), "a session ends after more minutes than this without activity"] = 30
 
-    looks_at: ClassVar[str] = "subjects"
-
-    def __post_init__(self) -> None:
-        check_params(self, "sessions")
+    looks_at = "subjects"
 
     def __call__(self, log: Log) -> Log:
         """The log with the number of the session within its user."""
@@ -37,7 +34,7 @@ class Sessions:
             number = pause.fill_null(False).cum_sum().cast(pl.UInt32).over(shape.subject, order_by=shape.time)
         session = pl.when(subject.is_not_null()).then(number).alias("session")
         columns = [name for name in log.frame.collect_schema() if name != "session"]
-        return log.then(log.frame.select(*columns, session), Step(name=spelled(self)))
+        return self.done(log, log.frame.select(*columns, session))
 
 
 def session_minutes(log: Log) -> int:

@@ -11,14 +11,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import polars as pl
 
-from coterie.core.log import Log, Step
-from coterie.core.params import check_params
-from coterie.steps._spelling import spelled
-from coterie.steps._visits import counted, only_visits
+from coterie.core.log import Log
+from coterie.steps._spelling import PrepareStep, counted
 
 _NO_PAGE = r"(?s)[?#].*$|;[^/?#]*|%3[bB](?i:jsessionid)[^/?#]*"  # what follows a page, and what stands in its parts
 _QUERY = r"(?s)^[^?#]*\?([^#]*)"
@@ -38,26 +36,22 @@ class ParameterNames:
 
 
 @dataclass(frozen=True, kw_only=True)
-class StripQuery:
+class StripQuery(PrepareStep):
     """Cut what follows the page in paths and referrers."""
 
     keep_params: Annotated[str, ParameterNames(), "parameters of addresses that stay; none by default"] = ""
 
-    looks_at: ClassVar[str] = "rows"
-
-    def __post_init__(self) -> None:
-        check_params(self, "strip_query")
+    looks_at = "rows"
 
     def __call__(self, log: Log) -> Log:
         """The log with shorter addresses; the step counts what it cut."""
-        only_visits(log, "strip_query")
+        self.only_visits(log)
         kept = sorted(filter(None, self.keep_params.split(",")))
         path, referrer = _page(pl.col("path"), kept), _page(pl.col("referrer"), kept)
         cut = {"path": path, "referrer": pl.when(referrer != "").then(referrer)}
         counts = counted(log, **{name: page.ne_missing(pl.col(name)).sum() for name, page in cut.items()})
         note = f"strip_query: {counts['path']:,} paths and {counts['referrer']:,} referrers were cut to their page."
-        step = Step(name=spelled(self), counts=counts, notes=(note,) if any(counts.values()) else ())
-        return log.then(log.frame.with_columns(**cut), step)
+        return self.done(log, log.frame.with_columns(**cut), counts, note if any(counts.values()) else "")
 
 
 def _page(address: pl.Expr, kept: list[str]) -> pl.Expr:

@@ -10,26 +10,21 @@ address.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 import polars as pl
 
-from coterie.core.log import Log, Step
-from coterie.steps._spelling import spelled
-from coterie.steps._visits import counted, only_visits
+from coterie.core.log import Log
+from coterie.steps._spelling import PrepareStep, counted
 from coterie.text.agents import VISITOR_PARTS, parse_agents
 
 
-@dataclass(frozen=True, kw_only=True)
-class Visitors:
+class Visitors(PrepareStep):
     """One visitor for each address, browser and system."""
 
-    looks_at: ClassVar[str] = "rows"
+    looks_at = "rows"
 
     def __call__(self, log: Log) -> Log:
         """The log with visitors by address and parsed agent; the step counts them before and after."""
-        only_visits(log, "visitors")
+        self.only_visits(log)
         user, address = pl.col("user"), pl.col("address")
         agents = log.frame.select("agent").unique().drop_nulls().collect(engine="streaming")
         parsed = parse_agents(agents["agent"]).select(pl.concat_str(*VISITOR_PARTS, separator=" ").alias("_parsed"))
@@ -41,8 +36,7 @@ class Visitors:
             .with_columns(pl.when(unnamed).then(visitor).otherwise(user).alias("user"))
             .drop("_parsed")
         )
-        before, done = counted(log, visitors=user.n_unique()), log.then(frame, Step(name=spelled(self)))
-        after = counted(done, visitors=user.n_unique())
-        counts = {"before": before["visitors"], "after": after["visitors"]}
+        logs = {"before": log, "after": self.done(log, frame)}
+        counts = {name: counted(each, visitors=user.n_unique())["visitors"] for name, each in logs.items()}
         note = f"visitors: {counts['before']:,} addresses and agents are {counts['after']:,} visitors."
-        return log.then(frame, Step(name=spelled(self), counts=counts, notes=(note,)))
+        return self.done(log, frame, counts, note)

@@ -1,7 +1,7 @@
 """Trees from what people have: tables of paths, tables of parents, dumps of the Open Directory.
 
     built = build(["google_product_taxonomy.txt"], name="google")
-    packed.write(built.tree, Path("google.npz"))
+    taxonomies.write(built.tree, Path("google.npz"))
 
 Sources are read line by line, from files that may be compressed. Categories are numbered by depth and then by path, so
 that the order of lines does not matter. Messages name files and lines.

@@ -27,7 +27,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -74,11 +74,6 @@ def refuse_unverified(release: Release, promise: str | None) -> None:
 def _unheard(_stage: str, _told: Told | None = None) -> None: ...
 
 
-def _as_part(progress: Progress, stage: str, _of_reading: str, told: Told | None = None) -> None:
-    """Hand on what reading tells, as a part of another stage."""
-    progress(stage, told)
-
-
 def write_release(release: Release, target: Target, progress: Progress = _unheard) -> str:
     """Write a verified release, its sidecar and its record; to standard output if that is its target.
 
@@ -103,8 +98,7 @@ def write_release(release: Release, target: Target, progress: Progress = _unhear
         progress("write: rows")
         digest, written = _stage(release, rows, target, left_out)
         progress("write: read back")
-        back = partial(_as_part, progress, "write: read back")
-        _compare(rows, release, target, left_out, written, back)
+        _compare(rows, release, target, left_out, written, lambda _, told=None: progress("write: read back", told))
         write_sidecar(sidecar_of(release, digest, target.csv_safe, written, left_out=left_out), meta)
         target.refuse(inputs)  # once more: the names may have been taken meanwhile
         with ExitStack() as former, ExitStack() as undo:
@@ -273,11 +267,11 @@ def write_elsewhere(release: Release, target: Target, place: Place) -> str:
     return digest
 
 
-class Near:
+class Near(NamedTuple):
     """A released file that can be read here: itself, or a copy that goes with this object."""
 
-    def __init__(self, path: Path, folder: Scratch | None = None) -> None:
-        self.path, self.folder = path, folder
+    path: Path
+    folder: Scratch | None = None
 
 
 def bring_release(path: str | Path, sidecar: str | Path | None = None) -> Near:

@@ -394,9 +394,7 @@ class History:
     def _write(self, file: HistoryFile) -> None:
         """Replace the file; afterwards it is on the disk, whatever happens to the machine."""
         try:
-            with temporary(self.path.parent, self.path.name) as part:
-                part.touch(mode=0o600)
-                part.chmod(0o600)  # whatever the umask
+            with temporary(self.path.parent, self.path.name, private=True) as part:
                 part.write_bytes(json_bytes(file))
                 onto_the_disk(part)
                 refuse_existing(self.path, True, self._elsewhere)
@@ -509,16 +507,7 @@ def spend(
         )
     now = datetime.now(UTC).isoformat(timespec="seconds")
     new = [
-        Spent(
-            log=history.log_name,
-            input_digest=log.digest,
-            date=now,
-            method=name,
-            what=cost.what,
-            epsilon=cost.epsilon,
-            delta=cost.delta,
-            orders=cost.orders,
-        )
+        Spent(log=history.log_name, input_digest=log.digest, date=now, method=name, **cost._asdict())
         for name, cost in costs
     ]
     others = _with_budgets_beside(log, history)

@@ -93,15 +93,11 @@ def write_record(
     try:
         with ExitStack() as parts:
             staged = {}
+            for name in (*(f"{name}.parquet" for name in tables), RUN):
+                staged[folder / name] = parts.enter_context(temporary(folder, name, private=True))
             for name, frame in tables.items():
-                part = parts.enter_context(temporary(folder, f"{name}.parquet"))
-                _make_private(part)
-                frame.sink_parquet(part, engine="streaming")
-                staged[folder / f"{name}.parquet"] = part
-            part = parts.enter_context(temporary(folder, RUN))
-            _make_private(part)
-            part.write_bytes(json_bytes(run))
-            staged[folder / RUN] = part
+                frame.sink_parquet(staged[folder / f"{name}.parquet"], engine="streaming")
+            staged[folder / RUN].write_bytes(json_bytes(run))
             when_complete()
             for stale in (folder / RUN, *(former - set(staged))):
                 stale.unlink(missing_ok=True)
@@ -196,12 +192,6 @@ def _private_folder(folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     folder.chmod(0o700)
     return new[::-1]
-
-
-def _make_private(path: Path) -> None:
-    """An empty file for its owner only, before there is anything to read in it."""
-    path.touch(mode=0o600)
-    path.chmod(0o600)  # whatever the umask
 
 
 def _listed(folder: Path) -> tuple[str, ...]:

@@ -122,7 +122,7 @@ def sidecar_of(
         method=release.method,
         parameters=dict(release.params),
         promises=tuple(_said_of(promise, promise, noun_in(release.log.settings)) for promise in release.promises),
-        limits=limits_of(release.promises),
+        limits=tuple(dict.fromkeys(limit for promise in release.promises for limit in promise.limits)),
         words_edition=EDITION,
         warnings=(*release.warnings, *([REPRODUCIBLE] if chosen else [])),
         checks=release.checks,
@@ -267,11 +267,6 @@ def _left_out_checks(sidecar: Sidecar, made: Sequence[Check]) -> bool:
 def _is_said(check: Check, promises: Sequence[Promise]) -> bool:
     """Whether a check was not made because nothing is promised, which the release says itself."""
     return check.status == "not checked" and check.promise == NOTHING and promise_nothing(promises)
-
-
-def limits_of(promises: Sequence[Promise]) -> tuple[str, ...]:
-    """The limits of several promises, each once."""
-    return tuple(dict.fromkeys(limit for promise in promises for limit in promise.limits))
 
 
 def _wrong_parameters(sidecar: Sidecar, promises: Sequence[Promise]) -> Iterator[str]:
@@ -425,17 +420,13 @@ def _steps(sidecar: Sidecar, path: Path, digested: Mapping[str, str], private: S
 
 def _first_step(text: str, path: Path, private: Sequence[str]) -> PrepareStep | None:
     """The step of a text, with its file as the record has it, beside the release, or here."""
-    try:
+    with suppress(CoterieError):  # it repeats the text
         spelled_so = [each for each in private if digested_text(each) == text]
-        for candidate in (
-            *spelled_so,
-            *(with_file_in(text, folder) for folder in (path.absolute().parent, Path.cwd())),
-        ):
-            with suppress(CoterieError):  # it repeats the text
+        beside = (with_file_in(text, folder) for folder in (path.absolute().parent, Path.cwd()))
+        for candidate in (*spelled_so, *beside):
+            with suppress(CoterieError):
                 if not lacks_file(candidate):
                     return step_of(candidate)
-    except CoterieError:
-        return None
     return None
 
 

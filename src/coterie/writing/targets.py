@@ -160,13 +160,20 @@ def removed_again(target: Path, was: os.stat_result) -> None:
 
 
 @contextmanager
-def temporary(folder: Path, name: str) -> Iterator[Path]:
-    """A temporary path beside its final place, removed whatever happens; after SIGKILL by the next run there."""
+def temporary(folder: Path, name: str, private: bool = False) -> Iterator[Path]:
+    """A temporary path beside its final place, removed whatever happens; after SIGKILL by the next run there.
+
+    `private`: it is an empty file for its owner only, before there is anything to read in it.
+    """
     refuse_closed(folder)
     try:
         scratch = Scratch(beside=folder)
         try:
-            yield scratch.path / name
+            path = scratch.path / name
+            if private:
+                path.touch(mode=0o600)
+                path.chmod(0o600)  # whatever the umask
+            yield path
         finally:
             scratch.remove()
     except (OSError, pl.exceptions.ComputeError) as error:

@@ -13,7 +13,7 @@ from coterie.core.plan import refuse_engine
 from coterie.core.shapes import VISITS
 from coterie.engines.local import Local
 from coterie.errors import InputError, ParameterError
-from coterie.steps._facts import facts_of
+from coterie.steps import facts_of
 from coterie.testing.scattered import Scattered
 from tests.unit.engines.test_scattered_methods import case_of, log_for, scattered
 

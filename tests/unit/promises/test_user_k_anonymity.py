@@ -9,7 +9,6 @@ from coterie import taxonomies
 from coterie.core.shapes import QUERIES
 from coterie.promises import judge
 from coterie.promises.user_k_anonymity import UserKAnonymity
-from coterie.taxonomies import packed
 from coterie.text.words import digest_of, name_of_topics
 from tests.helpers.hand_made import DIGEST, NAMES, case_of, check_of, log_of
 from tests.helpers.small_trees import tree_of
@@ -125,7 +124,7 @@ def test_labels_of_wordnet():
 
 def test_labels_of_ones_own_are_those_of_the_taxonomys_file(tmp_path):
     tree = replace(tree_of([-1, 0, 0]), labels=pl.Series("text", ["animal", "cat", "dog"]))
-    packed.write(tree, tmp_path / "own.npz")
+    taxonomies.write(tree, tmp_path / "own.npz")
     (tmp_path / "none.npz").write_text("no taxonomy")
     promise = UserKAnonymity(k=2, labels=digest_of(["animal", "cat", "dog"]))
 

@@ -20,7 +20,7 @@ import coterie
 from coterie.core import files
 from coterie.core.shapes import TERMS
 from coterie.errors import InputError, MissingError, ParameterError
-from coterie.reading.formats import _entries, documents
+from coterie.reading.formats import documents
 from coterie.taxonomies import load
 
 TEA = "The teapots are on the table. Tea, tea and tea! My mother's cup is on the table."
@@ -189,6 +189,11 @@ def test_columns_of_a_table_are_named(write):
             coterie.read(path, columns=wrong)
     with pytest.raises(InputError, match="no column 'text'"):
         coterie.read(path, format="documents")
+
+
+def test_a_csv_with_semicolons(write):
+    path = write("d.csv", f"id;text\n1;{TEA}\n2;{TRAIN}\n")
+    assert set(vectors(coterie.read(path))) == {"1", "2"}
 
 
 def test_a_long_text_in_csv(write):
@@ -465,7 +470,7 @@ def test_bombs_are_refused(tmp_path, monkeypatch, kind):
 
 
 def test_what_stands_between_members_is_limited(tmp_path, monkeypatch):
-    monkeypatch.setattr(_entries, "_BETWEEN", 4_096)
+    monkeypatch.setattr(documents, "_BETWEEN", 4_096)
     path = tmp_path / "a.tar"
     with tarfile.open(path, "w", format=tarfile.PAX_FORMAT) as archive:
         info = tarfile.TarInfo("a.txt")

@@ -17,11 +17,11 @@ from pathlib import Path
 
 import pytest
 
+from coterie import taxonomies
 from coterie.core import registry
 from coterie.errors import InputError
 from coterie.measures import attacks
 from coterie.studio import decisions, fields, pages, picture, plain, server, tasks, worker
-from coterie.taxonomies import packed
 from coterie.taxonomies.build import build
 from tests.helpers.studios import studio
 
@@ -445,7 +445,7 @@ def test_labels_of_a_taxonomy_are_text(browser, tmp_path):
     tree = tmp_path / "<script>tree.npz"
     paths = ["kitchen", f"kitchen|{SCRIPT}", *(f"kitchen|{SCRIPT}|{word}" for word in ("teapot", "kettle"))]
     (tmp_path / "tree.tsv").write_text("".join(f"{path}\n" for path in paths))
-    packed.write(build([tmp_path / "tree.tsv"], name="tree", separator="|").tree, tree)
+    taxonomies.write(build([tmp_path / "tree.tsv"], name="tree", separator="|").tree, tree)
     log = tmp_path / "log.csv"
     log.write_text("user,query\n" + "".join(f"{i},{('teapot', 'kettle')[i % 2]}\n" for i in range(12)))
     opened = browser.open(log, columns="user=user,query=query", prepare="none")

@@ -1,7 +1,4 @@
-"""Trees from tables and dumps, and what is wrong with a file.
-
-Covers: taxonomies/packed.py
-"""
+"""Trees from tables and dumps, and what is wrong with a file."""
 
 import gzip
 import json
@@ -12,7 +9,6 @@ import pytest
 
 from coterie import taxonomies
 from coterie.errors import InputError, MissingError, ParameterError
-from coterie.taxonomies import packed
 from coterie.taxonomies.build import build
 from tests.helpers.small_trees import from_paths
 
@@ -222,10 +218,10 @@ def test_files_that_do_not_go_together(tmp_path):
 
 def test_the_packed_file_is_read_again_when_it_changes(tmp_path):
     path = tmp_path / "tree.npz"
-    packed.write(from_paths([["a", "b"]]), path)
+    taxonomies.write(from_paths([["a", "b"]]), path)
     first = taxonomies.load(path)
     assert taxonomies.load(str(path)) is first
-    packed.write(from_paths([["a", "b", "c"]]), path)
+    taxonomies.write(from_paths([["a", "b", "c"]]), path)
     assert len(taxonomies.load(path)) == 3
     with pytest.raises(MissingError, match="There is no taxonomy"):
         taxonomies.load(tmp_path / "none.npz")
@@ -233,20 +229,20 @@ def test_the_packed_file_is_read_again_when_it_changes(tmp_path):
 
 def test_a_packed_file_has_more_than_a_root(tmp_path):
     path = tmp_path / "tree.npz"
-    packed.write(from_paths([["a"]]), path)
+    taxonomies.write(from_paths([["a"]]), path)
     with pytest.raises(InputError, match="is not a packed taxonomy"):
         taxonomies.load(path)
 
 
 def test_nothing_in_a_packed_file_is_believed(tmp_path):
     path = tmp_path / "tree.npz"
-    packed.write(from_paths([["a", "b c"], ["a", "d", "e"]]), path)
+    taxonomies.write(from_paths([["a", "b c"], ["a", "d", "e"]]), path)
     with np.load(path) as file:
         good = dict(file)
 
     def read(**changes):
         np.savez(path, **{name: array for name, array in (good | changes).items() if array is not None})
-        return packed.read(path)
+        return taxonomies.read(path)
 
     short = [
         np.array([], dtype=np.int32),
@@ -283,7 +279,7 @@ def test_nothing_in_a_packed_file_is_believed(tmp_path):
     ):
         path.write_bytes(junk)
         with pytest.raises(InputError, match="cannot be read"):
-            packed.read(path)
+            taxonomies.read(path)
 
 
 def test_parameters():

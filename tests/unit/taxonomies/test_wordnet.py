@@ -89,12 +89,10 @@ def test_ranked_senses():
 
 def test_loaded_once(monkeypatch):
     """How long it takes to load is measured by benchmarks/bench_taxonomy.py."""
-    from coterie.taxonomies import packed
-
-    again = packed.wordnet()
+    again = taxonomies._wordnet.__wrapped__()
     assert again is not TREE
     assert again.parent.tolist() == TREE.parent.tolist()
-    monkeypatch.setattr(packed, "read", None)  # nothing is read any more
+    monkeypatch.setattr(taxonomies, "read", None)  # nothing is read any more
     assert taxonomies.load("wordnet") is TREE
 
 

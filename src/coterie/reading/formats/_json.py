@@ -36,12 +36,15 @@ def documents(source: Source) -> Iterator[tuple[Section, Document | None]]:
     """Where a document is, and the document; None for what is not one; bulk actions left out."""
     for path in source.paths:
         for unit, number, value in _values(source, path):
-            if isinstance(value, dict) and set(value) in _ACTIONS:
-                continue
-            for item in _items(value):
-                inner = item.get("_source", item) if isinstance(item, dict) else None
-                section = (source.names[path], unit, number, 1)
-                yield section, inner if isinstance(inner, dict) else None
+            for document in _inside(value):
+                yield (source.names[path], unit, number, 1), document
+
+
+def _inside(value: Any) -> Iterator[Document | None]:
+    """The documents in a JSON value, and None for what is not one; a bulk action has none."""
+    for item in () if isinstance(value, dict) and set(value) in _ACTIONS else _items(value):
+        inner = item.get("_source", item) if isinstance(item, dict) else None
+        yield inner if isinstance(inner, dict) else None
 
 
 def sections(source: Source) -> Iterator[Section]:
@@ -57,13 +60,7 @@ def documents_in(head: list[str]) -> list[Document]:
     values = [value for line in head if (value := parsed(line.encode(errors="replace"))) is not None]
     if not values or len(values) < len(head) // 2:
         values = _begun("\n".join(head))
-    found = []
-    for value in values:
-        if isinstance(value, dict) and set(value) in _ACTIONS:
-            continue
-        inner = (item.get("_source", item) for item in _items(value) if isinstance(item, dict))
-        found += [document for document in inner if isinstance(document, dict)]
-    return found
+    return [document for value in values for document in _inside(value) if document is not None]
 
 
 def is_lines(head: list[str]) -> bool:
@@ -99,10 +96,7 @@ def fields_of(document: Mapping[str, Any], columns: Sequence[str], found: set[st
 
 def names_in(found: list[Document]) -> list[str]:
     """The fields that hold single values, those of nested objects with dotted names."""
-    names: dict[str, None] = {}
-    for document in found:
-        names.update(dict.fromkeys(_flat(document)))
-    return list(names)
+    return list(dict.fromkeys(name for document in found for name in _flat(document)))
 
 
 def _flat(document: Mapping[str, Any], before: str = "", depth: int = 1) -> Iterator[str]:
@@ -259,7 +253,7 @@ class Clicked:
     """Collects searches and clicks in the order of a log, and joins them."""
 
     def __init__(self, source: Source) -> None:
-        self._searches, self._clicks = Spool(source, _SEARCHES), Spool(source, _CLICKS)
+        self._searches, self._clicks = Spool(source.folder.path, _SEARCHES), Spool(source.folder.path, _CLICKS)
 
     def add(self, row: int, entry: Search | Click | None) -> None:
         """Add an entry, or None for what cannot be read."""

@@ -33,11 +33,7 @@ sample = """\
 "method":"GET","host":"shop.example","uri":"/search?q=trains","headers":{"User-Agent":["Browser/2"]}},"user_id":"kim",\
 "size":0,"status":304}
 """
-_ROW = {
-    "row": pl.UInt64, "user": pl.String, "address": pl.String, "time": pl.String, "method": pl.String,
-    "path": pl.String, "status": pl.String, "bytes": pl.String, "referrer": pl.String, "agent": pl.String,
-    "bad": pl.String,
-}  # fmt: skip
+_ROW = {"row": pl.UInt64, **dict.fromkeys((*VISITS.readable, "bad"), pl.String)}
 _LOGGER = "http.log.access"
 
 
@@ -50,7 +46,7 @@ signature = (
 
 def load(source: Source, options: object) -> Loaded:  # noqa: ARG001 (same for all formats)
     """Parse the requests."""
-    spool = Spool(source, _ROW)
+    spool = Spool(source.folder.path, _ROW)
     for row, (_, document) in enumerate(documents(source)):
         if document is not None and isinstance(document.get("request"), dict):
             spool.add((row, *_visit(document), None))

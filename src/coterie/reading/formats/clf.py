@@ -47,31 +47,20 @@ remarks = {
 # Nearly all lines are usual ones: without a backslash, so that quotes tell where parts begin and end. Short
 # patterns for these parts take a fifth of the time of the long one, which is for all other lines.
 _PIECES = ("before", "request", "numbers", "referrer", "between", "agent", "after")
-_BEFORE = r"([^ ,\[]+) - ([^ \[\]]+) \[([^\]]+)\] $"
+_BEFORE = r"(?P<address>[^ ,\[]+) - (?P<name>[^ \[\]]+) \[(?P<time>[^\]]+)\] $"
 _PLAIN, _HOSTED = f"^{_BEFORE}", rf"^[^ ,\[]+ {_BEFORE}"
-_USUAL_REQUEST = r"^([A-Z]+) ([^ ]+) HTTP/[0-9.]+$"
-_NUMBERS = r"^ ([0-9]{3}) ([0-9]+|-) ?$"
-_ADDRESS = r"((?:\S+, )*(?:-|[^\s-]\S*))"
-_NAME = r"(|-|[^-].*?|-[^ ].*?)"
-_QUOTED = r'"((?:[^"\\]|\\.)*)"'
+_USUAL_REQUEST = r"^(?P<method>[A-Z]+) (?P<path>[^ ]+) HTTP/[0-9.]+$"
+_NUMBERS = r"^ (?P<status>[0-9]{3}) (?P<bytes>[0-9]+|-) ?$"
+_ADDRESS = r"(?:\S+, )*(?:-|[^\s-]\S*)"
+_NAME = r"|-|[^-].*?|-[^ ].*?"
+_INSIDE = r'(?:[^"\\]|\\.)*'  # of quotes
 # Identities (the second field) are out of use, so `-` tells them from an address after a host name.
 _ANY = (
-    rf"^(?:(?:\S+ )??{_ADDRESS} - {_NAME}|{_ADDRESS} \S+ {_NAME}) \[([^\]]+)\] "
-    rf"{_QUOTED} ([0-9]{{3}}|-) ([0-9]+|-)(?: {_QUOTED} {_QUOTED})?(?: .*)?$"
+    rf"^(?:(?:\S+ )??(?P<address>{_ADDRESS}) - (?P<name>{_NAME})|(?P<other_address>{_ADDRESS}) \S+ "
+    rf'(?P<other_name>{_NAME})) \[(?P<time>[^\]]+)\] "(?P<request>{_INSIDE})" (?P<status>[0-9]{{3}}|-) '
+    rf'(?P<bytes>[0-9]+|-)(?: "(?P<referrer>{_INSIDE})" "(?P<agent>{_INSIDE})")?(?: .*)?$'
 )
-_ANY_GROUPS = (
-    "address",
-    "name",
-    "other_address",
-    "other_name",
-    "time",
-    "request",
-    "status",
-    "bytes",
-    "referrer",
-    "agent",
-)
-_REQUEST = r"^([A-Z][A-Z_-]*) (\S.*?)(?: HTTP/[0-9.]+)?$"
+_REQUEST = r"^(?P<method>[A-Z][A-Z_-]*) (?P<path>\S.*?)(?: HTTP/[0-9.]+)?$"
 _MASKED = r"(?i)^(?:[0-9.]+\.0|.*[.:][x*]+|[0-9a-f:]+::)$"
 _TIME = "%d/%b/%Y:%H:%M:%S"
 _WIDTH = 20  # characters of a time without its zone
@@ -135,10 +124,10 @@ def _parts(lines: pl.LazyFrame) -> pl.LazyFrame:
     line, usual, other = pl.col("line"), pl.col("_usual"), pl.col("_other").struct.field
     # Null stands for what need not be looked at, and costs next to nothing. Each stage is computed once.
     lines = _usual(lines.with_columns(pl.when(~line.str.contains("\\", literal=True)).then(line).alias("_text")))
-    lines = lines.with_columns(_groups(pl.when(~usual).then(line), _ANY, *_ANY_GROUPS).alias("_other"))
+    lines = lines.with_columns(pl.when(~usual).then(line).str.extract_groups(_ANY).alias("_other"))
     lines = lines.with_columns(
         pl.coalesce(other("address"), other("other_address")).alias("_addresses"),
-        _groups(other("request"), _REQUEST, "method", "path").alias("_requested"),
+        other("request").str.extract_groups(_REQUEST).alias("_requested"),
     )
     others = {
         **{name: other(name) for name in ("time", "status", "bytes", "referrer", "agent")},
@@ -162,12 +151,12 @@ def _usual(lines: pl.LazyFrame) -> pl.LazyFrame:
     lines = lines.with_columns(
         pl.col("_text").str.splitn('"', len(_PIECES)).struct.rename_fields(list(_PIECES)).alias("_pieces")
     )
-    lines = lines.with_columns(_groups(piece("before"), _PLAIN, "address", "name", "time").alias("_before"))
+    lines = lines.with_columns(piece("before").str.extract_groups(_PLAIN).alias("_before"))
     named = pl.col("_before").struct.field("time").is_not_null()
     lines = lines.with_columns(
-        _groups(pl.when(~named).then(piece("before")), _HOSTED, "address", "name", "time").alias("_hosted"),
-        _groups(piece("request"), _USUAL_REQUEST, "method", "path").alias("_asked"),
-        _groups(piece("numbers"), _NUMBERS, "status", "bytes").alias("_answer"),
+        pl.when(~named).then(piece("before")).str.extract_groups(_HOSTED).alias("_hosted"),
+        piece("request").str.extract_groups(_USUAL_REQUEST).alias("_asked"),
+        piece("numbers").str.extract_groups(_NUMBERS).alias("_answer"),
     )
     combined = (piece("between") == " ") & piece("after").str.contains("^(?: |$)")
     combined &= piece("numbers").str.ends_with(" ")
@@ -181,11 +170,6 @@ def _usual(lines: pl.LazyFrame) -> pl.LazyFrame:
     )  # fmt: skip
     every = pl.all_horizontal(pl.col(name).is_not_null() for name in ("time", "path", "status"))
     return lines.with_columns((pl.col("_quoted") & every).alias("_usual"))
-
-
-def _groups(text: pl.Expr, pattern: str, *names: str) -> pl.Expr:
-    """The groups of a pattern as fields of these names."""
-    return text.str.extract_groups(pattern).struct.rename_fields(list(names))
 
 
 def _time(text: pl.Expr) -> pl.Expr:

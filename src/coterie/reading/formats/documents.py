@@ -18,27 +18,39 @@ is unpacked to disk, and an archive may unpack to 1 GB or 300 times its size, wh
 
 from __future__ import annotations
 
+import codecs
 import csv
 import hashlib
+import html
+import io
+import logging
+import lzma
+import re
+import stat
+import struct
+import tarfile
+import zipfile
+import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path, PurePosixPath
-from typing import Any, TypeAlias
+from types import SimpleNamespace
+from typing import IO, Any, NamedTuple, TypeAlias
 
 import polars as pl
 
 from coterie import taxonomies
+from coterie.core import files
 from coterie.core.files import HIDDEN, LINKS, LONGEST_LINE, OTHER, Opening, byte_lines, files_in, head
 from coterie.core.shapes import TERMS
-from coterie.errors import InputError, ParameterError
-from coterie.reading.formats import _entries, table
-from coterie.reading.formats._entries import first_lines as first_lines
+from coterie.errors import InputError, MissingError, ParameterError
+from coterie.reading.formats import table
 from coterie.reading.formats._json import object_in
 from coterie.reading.reading import Reading
-from coterie.reading.sniff import kind_of, named, names_of
-from coterie.reading.source import Loaded, Section, Sections, Source
+from coterie.reading.sniff import delimiter_of, kind_of, named, names_of
+from coterie.reading.source import Loaded, Section, Sections, Source, Spool
 from coterie.taxonomies.lexicon import Lexicon
 from coterie.text.language import ENGLISH, language
 from coterie.text.words import pieces
@@ -69,7 +81,7 @@ _Values: TypeAlias = dict[str, str | None]
 
 
 signature = (
-    lambda head: float(_entries.is_smart("\n".join(head.lines).encode() + b"\n")),
+    lambda head: float(is_smart("\n".join(head.lines).encode() + b"\n")),
     lambda head: 0.0 if "query" in head.names else named([_TEXT], _IDS, sure=0.7)(head),
 )
 
@@ -79,14 +91,14 @@ def sniff_files(files: Sequence[Opening]) -> float:
     if all(map(_holds_documents, files)):
         return _SURE
     ends = {file.path.suffix.lower() for file in files}
-    plain = all(_entries.KINDS.get(end) not in (None, _entries.PDF) for end in ends)
-    return _PERHAPS if plain and (len(files) > 1 or _entries.KINDS.get(min(ends)) != _entries.TEXT) else 0.0
+    plain = all(KINDS.get(end) not in (None, PDF) for end in ends)
+    return _PERHAPS if plain and (len(files) > 1 or KINDS.get(min(ends)) != TEXT) else 0.0
 
 
 def _holds_documents(file: Opening) -> bool:
     if file.path.is_dir():
-        return any(each.suffix.lower() in _entries.KINDS for each in files_in(file.path))
-    return file.path.suffix.lower() == ".pdf" or _entries.is_archive(file)
+        return any(each.suffix.lower() in KINDS for each in files_in(file.path))
+    return file.path.suffix.lower() == ".pdf" or is_archive(file)
 
 
 def load(source: Source, options: Reading) -> Loaded:
@@ -102,7 +114,7 @@ def load(source: Source, options: Reading) -> Loaded:
             _add_table(vectors, path, options)
         else:
             prefix = "" if len(source.paths) == 1 else f"{source.given_as(path)}/"
-            for entry in _entries.entries(path, source.names[path], source.given_as(path), tally):
+            for entry in entries(path, source.names[path], source.given_as(path), tally):
                 _add(vectors, entry, prefix, tally)
         counts.append((source.names[path], "document", 1, vectors.documents - before))
     return _loaded(vectors, tally, source.label, lambda _: counts)
@@ -167,32 +179,32 @@ def _notes(told: dict[str, int], tally: Counter[str]) -> Iterator[str]:
 
 
 def _not_read(tally: Counter[str]) -> str:
-    words = {OTHER: "files of other kinds", _entries.NESTED: "archives within", LINKS: "links", HIDDEN: "hidden files"}
+    words = {OTHER: "files of other kinds", NESTED: "archives within", LINKS: "links", HIDDEN: "hidden files"}
     counted = [f"{tally[name]:,} {word}" for name, word in words.items() if tally[name]]
     return f" Not read: {', '.join(counted)}." if counted else ""
 
 
-def _add(vectors: Vectors, entry: _entries.Entry | _entries.Unreadable, prefix: str, tally: Counter[str]) -> None:
+def _add(vectors: Vectors, entry: Entry | Unreadable, prefix: str, tally: Counter[str]) -> None:
     """The document, or the documents, of a file."""
-    if isinstance(entry, _entries.Unreadable):
+    if isinstance(entry, Unreadable):
         vectors.add_bad(entry.reason)
         return
     name = entry.name if entry.explicit else prefix + entry.name
     try:
-        if entry.kind in (None, _entries.TEXT) and _entries.is_smart(entry.peek(_PEEKED)):
-            for number, record in _entries.smart_records(entry.lines(LONGEST_LINE)):
-                _add_text(vectors, f"{name}#{number}", _entries.decoded(record), tally)
+        if entry.kind in (None, TEXT) and is_smart(entry.peek(_PEEKED)):
+            for number, record in smart_records(entry.lines(LONGEST_LINE)):
+                _add_text(vectors, f"{name}#{number}", decoded(record), tally)
         elif entry.kind is None and not entry.explicit:
             tally[OTHER] += 1
         else:
             data = entry.read(MOST_BYTES)
-            read = _entries.Text("", bad="large") if len(data) > MOST_BYTES else _entries.text_of(data, entry.kind)
+            read = Text("", bad="large") if len(data) > MOST_BYTES else text_of(data, entry.kind)
             _add_text(vectors, name, read, tally)
-    except _entries.UnreadableError:
+    except UnreadableError:
         vectors.add_bad("damaged")
 
 
-def _add_text(vectors: Vectors, name: str, read: _entries.Text, tally: Counter[str]) -> None:
+def _add_text(vectors: Vectors, name: str, read: Text, tally: Counter[str]) -> None:
     if read.bad is not None:
         vectors.add_bad(read.bad)
         return
@@ -202,9 +214,9 @@ def _add_text(vectors: Vectors, name: str, read: _entries.Text, tally: Counter[s
 
 def _is_table(path: Path) -> bool:
     """Whether a file is a table of texts: by its first lines, since names may end in .gz."""
-    if path.is_dir() or _entries.KINDS.get(PurePosixPath(path.name).suffix.lower()) is not None:
+    if path.is_dir() or KINDS.get(PurePosixPath(path.name).suffix.lower()) is not None:
         return False
-    if _entries.is_archive(file := Opening(path)):
+    if is_archive(file := Opening(path)):
         return False
     names = names_of(file.lines)
     return len(names) > 1 or _TEXT in names
@@ -215,16 +227,19 @@ def _add_table(vectors: Vectors, path: Path, options: Reading) -> None:
     lines = head(path)
     names = names_of(lines)
     at = _places(names, options)
-    kind = kind_of(lines)
+    kind, places = kind_of(lines), [names.index(column) for column in at.values()]
     if kind == "jsonl":
-        records = _json_records(path, at)
+        records = _json_records(path, list(at.values()))
+    elif kind == "tsv":
+        records = _tsv_records(path, len(names), places)
     else:
-        records = (_tsv_records if kind == "tsv" else _csv_records)(path, names, at)
-    for number, values in records:
-        if isinstance(values, str):
-            vectors.add_bad(values)
-        else:
-            _add_row(vectors, values, f"{path.name}#{number}")
+        records = table.csv_records(path, names, places, delimiter_of(lines[0]))
+    with _long_fields():
+        for number, values, bad in records:
+            if bad:
+                vectors.add_bad(bad)
+            else:
+                _add_row(vectors, dict(zip(at, values, strict=True)), f"{path.name}#{number}")
 
 
 def _add_row(vectors: Vectors, values: _Values, name: str) -> None:
@@ -251,11 +266,12 @@ def _places(names: Sequence[str], options: Reading) -> dict[str, str]:
     return {name: column for name, column in at.items() if column in names}
 
 
-def _json_records(path: Path, at: dict[str, str]) -> Iterator[tuple[int, _Values | str]]:
+def _json_records(path: Path, columns: list[str]) -> Iterator[table.Record]:
     for number, line in byte_lines(path):
         if line.strip():
             record = object_in(line)
-            yield number, "columns" if record is None else {n: _scalar(record.get(column)) for n, column in at.items()}
+            values = [] if record is None else [_scalar(record.get(column)) for column in columns]
+            yield number, values, "columns" if record is None else None
 
 
 def _scalar(value: Any) -> str | None:
@@ -265,23 +281,12 @@ def _scalar(value: Any) -> str | None:
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def _csv_records(path: Path, names: list[str], at: dict[str, str]) -> Iterator[tuple[int, _Values | str]]:
-    place = [names.index(column) for column in at.values()]
-    with _long_fields():
-        for number, values, bad in table.csv_records(path, names, place):
-            yield number, bad or dict(zip(at, values, strict=True))
-
-
-def _tsv_records(path: Path, names: list[str], at: dict[str, str]) -> Iterator[tuple[int, _Values | str]]:
-    place = {name: names.index(column) for name, column in at.items()}
+def _tsv_records(path: Path, width: int, places: list[int]) -> Iterator[table.Record]:
     for number, line in byte_lines(path):
         fields = line.decode(errors="replace").rstrip("\r\n").split("\t")
-        if number == 1 or not line.strip():
-            continue
-        if len(fields) == len(names):
-            yield number, {name: fields[i] for name, i in place.items()}
-        else:
-            yield number, "columns"
+        if number > 1 and line.strip():
+            fits = len(fields) == width
+            yield number, [fields[i] for i in places] if fits else [], None if fits else "columns"
 
 
 @contextmanager
@@ -294,6 +299,370 @@ def _long_fields() -> Iterator[None]:
         csv.field_size_limit(before)
 
 
+# --- where documents are: files, folders, archives ----------------------------------------------------------------
+# Nothing is unpacked to disk, so names with `..` and links in an archive lead nowhere. An archive inside another one, a
+# link, a hidden file and what is no document by its name are not opened, only counted. What an archive may unpack to is
+# limited as for logs; so is what may stand between its members.
+
+TEXT, HTML, PDF = "text", "html", "pdf"
+KINDS = {
+    ".txt": TEXT, ".text": TEXT, ".md": TEXT, ".markdown": TEXT, ".html": HTML, ".htm": HTML, ".xhtml": HTML,
+    ".pdf": PDF,
+}  # fmt: skip
+"""What a file is by the end of its name."""
+_ARCHIVES = (".zip", ".tar", ".tgz", ".gz", ".zst", ".bz2", ".xz", ".7z", ".rar")
+_ZIP = (b"PK\x03\x04", b"PK\x05\x06")  # with members, and without
+_TAR_MARK, _TAR_MARK_AT = b"ustar", 257
+_BETWEEN = 1 << 20  # bytes that may stand between two members of a tar archive
+_DAMAGED = (
+    zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, NotImplementedError, RuntimeError, EOFError,
+    struct.error, ValueError, OSError,
+)  # fmt: skip
+NESTED = "nested"
+"""Why a file is not read: it is an archive itself."""
+
+
+class UnreadableError(Exception):
+    """The bytes of a file cannot be read."""
+
+
+class Entry:
+    """A file that may hold documents."""
+
+    def __init__(self, name: str, stream: IO[bytes], explicit: bool = False) -> None:
+        self.name = name
+        """Its path in the folder or the archive."""
+        self.explicit = explicit
+        """Whether it was named by the user, and not found in a folder or in an archive."""
+        self._stream = stream
+        self._ahead = b""
+
+    @property
+    def kind(self) -> str | None:
+        """text, html or pdf, by its name; None where that tells nothing."""
+        return KINDS.get(PurePosixPath(self.name).suffix.lower())
+
+    def peek(self, size: int) -> bytes:
+        """The first bytes, which will be read again."""
+        self._ahead += self._read(max(0, size - len(self._ahead)))
+        return self._ahead[:size]
+
+    def read(self, most: int) -> bytes:
+        """At most so many bytes, and one more where there are more."""
+        data = self._ahead
+        while len(data) <= most and (more := self._read(most + 1 - len(data))):
+            data += more
+        self._ahead = b""
+        return data
+
+    def lines(self, longest: int) -> Iterator[bytes]:
+        """Lines, those that are too long in parts."""
+        rest = self._ahead
+        self._ahead = b""
+        while more := self._read(files.CHUNK):
+            *whole, rest = (rest + more).split(b"\n")
+            yield from whole
+            if len(rest) > longest:
+                yield rest
+                rest = b""
+        if rest:
+            yield from rest.split(b"\n")
+
+    def _read(self, size: int) -> bytes:
+        try:
+            return self._stream.read(size) if size else b""
+        except InputError:
+            raise
+        except _DAMAGED:
+            raise UnreadableError from None
+
+
+class Unreadable(NamedTuple):
+    """A member that could not be opened."""
+
+    name: str
+    reason: str
+
+
+def is_archive(file: Opening) -> bool:
+    """Whether a file is a zip archive, or a tar archive, also a compressed one."""
+    if file.packed.startswith(_ZIP):
+        return True
+    try:
+        return file.data.startswith(_TAR_MARK, _TAR_MARK_AT)
+    except (InputError, OSError):
+        return False
+
+
+def entries(path: Path, name: str, given: str, tally: Counter[str]) -> Iterator[Entry | Unreadable]:
+    """The files of a folder or an archive, or the file itself; `tally` counts what was not opened, and why."""
+    if path.is_dir():
+        yield from _of_folder(path, tally)
+    elif files.first_bytes(path) in _ZIP:
+        yield from _of_zip(path, name, tally)
+    elif is_archive(Opening(path)):
+        yield from _of_tar(path, name, tally)
+    else:
+        with files.open_bytes(path) as stream:
+            yield Entry(given, stream, explicit=True)
+
+
+def _wanted(name: str, tally: Counter[str]) -> bool:
+    """Whether a name is not that of a hidden file or of an archive."""
+    path = PurePosixPath(name)
+    if path.suffix.lower() in _ARCHIVES:
+        tally[NESTED] += 1
+        return False
+    if any(part.startswith(".") and part not in (".", "..") for part in path.parts) or "__MACOSX" in path.parts:
+        tally[HIDDEN] += 1
+        return False
+    return True
+
+
+def _of_folder(folder: Path, tally: Counter[str]) -> Iterator[Entry | Unreadable]:
+    for path, why in files.walk(folder):
+        if why is not None:
+            tally[why] += 1
+            continue
+        name = path.relative_to(folder).as_posix()
+        if not _wanted(name, tally):
+            continue
+        try:
+            stream = path.open("rb")
+        except OSError:
+            yield Unreadable(name, "damaged")
+            continue
+        with stream:
+            yield Entry(name, stream)
+
+
+def _of_zip(path: Path, label: str, tally: Counter[str]) -> Iterator[Entry | Unreadable]:
+    try:
+        archive = zipfile.ZipFile(path)
+    except _DAMAGED:
+        raise _damaged(label) from None
+    most = max(files.MOST_UNPACKED, files.MOST_TIMES * path.stat().st_size)
+    meter = _Meter(most, label)
+    with archive:
+        for member in archive.infolist():
+            if member.filename.endswith("/"):
+                continue
+            if stat.S_ISLNK(member.external_attr >> 16):
+                tally[LINKS] += 1
+                continue
+            if not _wanted(member.filename, tally):
+                continue
+            if member.flag_bits & 1:
+                yield Unreadable(member.filename, "encrypted")
+                continue
+            try:
+                stream = archive.open(member)
+            except _DAMAGED:
+                yield Unreadable(member.filename, "damaged")
+                continue
+            with stream:
+                yield Entry(_tidy(member.filename), meter.on(stream))
+
+
+def _of_tar(path: Path, label: str, tally: Counter[str]) -> Iterator[Entry | Unreadable]:
+    meter = _Meter(files.most_unpacked(path), label)
+    with files.open_bytes(path) as stream:
+        metered: Any = meter.on(stream)
+        try:
+            meter.allow(_BETWEEN)
+            with tarfile.open(fileobj=metered, mode="r|") as archive:
+                while (member := archive.next()) is not None:
+                    if member.issym() or member.islnk():
+                        tally[LINKS] += 1
+                    elif member.isreg() and _wanted(member.name, tally):
+                        content = archive.extractfile(member)
+                        if content is not None:
+                            meter.allow(None)
+                            yield Entry(_tidy(member.name), content)
+                    archive.members = []  # type: ignore[attr-defined]  # it would keep all of them
+                    meter.allow(member.size + _BETWEEN)
+        except _DAMAGED:
+            raise _damaged(label) from None
+
+
+def _tidy(name: str) -> str:
+    return name.removeprefix("./")
+
+
+def _damaged(label: str) -> InputError:
+    return InputError(f"{label}: the archive is damaged or cut off. Pack its files again, or give them in a folder.")
+
+
+class _Meter:
+    """Counts the bytes of an archive that were unpacked, and stops where they are too many."""
+
+    def __init__(self, most: float, label: str) -> None:
+        self._most, self._label = most, label
+        self._total = 0
+        self._until: float = most
+
+    def allow(self, size: int | None) -> None:
+        """From here on at most so many bytes; None: as many as an archive may have."""
+        self._until = self._most if size is None else self._total + size
+
+    def on(self, stream: IO[bytes]) -> Any:
+        """A stream that is counted."""
+        return SimpleNamespace(read=partial(self._read, stream))
+
+    def _read(self, stream: IO[bytes], size: int) -> bytes:
+        data = stream.read(size)
+        self._total += len(data)
+        if self._total > self._most:
+            raise files.unpacks_too_much(self._label)
+        if self._total > self._until + tarfile.RECORDSIZE:
+            raise _damaged(self._label)
+        return data
+
+
+def first_lines(paths: Sequence[Path]) -> list[str]:
+    """The first lines of the first text in folders and archives, to see whether they hold logs rather than documents.
+
+    Nothing for files that stand by themselves, and for what cannot be read: others will say so.
+    """
+    for path in paths:
+        if not (path.is_dir() or (path.is_file() and is_archive(Opening(path)))):
+            continue
+        try:
+            for entry in entries(path, path.name, str(path), Counter()):
+                if isinstance(entry, Entry) and entry.kind == TEXT:
+                    text = entry.peek(files.HEAD_BYTES).decode(errors="replace").removeprefix(files.BOM)
+                    return [line.rstrip("\r") for line in text.split("\n") if line.strip(" \r")]
+        except (InputError, UnreadableError):
+            continue
+    return []
+
+
+# --- their text ----------------------------------------------------------------------------------------------------
+# Text is UTF-8 (or UTF-16 where a mark says so), else Latin-1, in which every byte is a letter; so what is no text has
+# to be told by its bytes. Of HTML what a reader sees is kept: no scripts, no styles, no comments.
+
+_MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+_LOOKED_AT = 1 << 16
+_CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f\x1b"))
+_MOST_CONTROLS = 0.02  # share of bytes that no text has
+_TAG = re.compile(r"<[/!?]?([A-Za-z][A-Za-z0-9]*|(?<=[!?]))")
+_UNSEEN = {
+    name: re.compile(rf"</{name}\b", re.I) for name in ("script", "style", "template", "noscript", "svg", "iframe")
+}
+_SMART = re.compile(rb"\s*\.I[ \t]+[0-9]+[ \t]*\r?\n\.[A-Z][ \t]*\r?\n")
+_SMART_RECORD = re.compile(rb"\.I[ \t]+([0-9]+)\s*")
+_SMART_FIELD = re.compile(rb"\.([A-Z])\s*")
+_SMART_READ = (b"T", b"W")  # title and text
+
+
+class Text(NamedTuple):
+    """The text of a document, or why there is none."""
+
+    text: str
+    latin_1: bool = False
+    """Whether it was no valid UTF-8."""
+    bad: str | None = None
+
+
+def decoded(data: bytes) -> Text:
+    """Bytes as text."""
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            try:
+                return Text(data.decode(encoding))
+            except UnicodeDecodeError:
+                return Text("", bad="binary")
+    start = data[:_LOOKED_AT]
+    controls = len(start) - len(start.translate(None, _CONTROLS))
+    if b"\0" in start or controls > _MOST_CONTROLS * len(start):
+        return Text("", bad="binary")
+    try:
+        return Text(data.decode())
+    except UnicodeDecodeError:
+        return Text(data.decode("latin-1"), latin_1=True)
+
+
+def text_of(data: bytes, kind: str | None) -> Text:
+    """What a reader of the document sees; `kind` as in `KINDS`."""
+    if kind == PDF:
+        return _pdf_text(data)
+    text = decoded(data)
+    return text._replace(text=_html_text(text.text)) if kind == HTML and text.bad is None else text
+
+
+def is_smart(start: bytes) -> bool:
+    """Whether a file begins as those of the SMART system do: `.I 1`, then a field such as `.T` or `.W`."""
+    return _SMART.match(start) is not None
+
+
+def smart_records(lines: Iterable[bytes]) -> Iterator[tuple[str, bytes]]:
+    """Number and text (title and abstract) of each record of a SMART file."""
+    number, text, read = None, b"", False
+    for line in lines:
+        if record := _SMART_RECORD.fullmatch(line):
+            if number is not None:
+                yield number, text
+            number, text, read = record[1].decode(), b"", False
+        elif field := _SMART_FIELD.fullmatch(line):
+            read = field[1] in _SMART_READ
+        elif read:
+            text += line + b"\n"
+    if number is not None:
+        yield number, text
+
+
+def _html_text(page: str) -> str:
+    """What is seen of a page, in one pass: the parser of Python gives up on some pages and is slow on others."""
+    parts: list[str] = []
+    at = 0
+    while (tag := page.find("<", at)) >= 0:
+        parts.append(page[at:tag])
+        at = _end_of_tag(page, tag)
+        parts.append("<" if at == tag + 1 else " ")
+    return html.unescape("".join([*parts, page[at:]]))
+
+
+def _end_of_tag(page: str, at: int) -> int:
+    """Where a tag, a comment or an element that is not seen ends; behind the `<` where none begins there."""
+    if page.startswith("<!--", at):
+        end = page.find("-->", at + 4)
+        return len(page) if end < 0 else end + 3
+    name = _TAG.match(page, at)
+    if name is None:
+        return at + 1
+    end = page.find(">", at)
+    if end < 0:
+        return len(page)
+    if name[1].lower() not in _UNSEEN or "/" in (page[at + 1], page[end - 1]):
+        return end + 1
+    closing = _UNSEEN[name[1].lower()].search(page, end)
+    return len(page) if closing is None else closing.start()
+
+
+def _pdf_text(data: bytes) -> Text:
+    try:
+        import pypdf
+    except ImportError:
+        raise MissingError(
+            "Some documents are PDF, and what reads them is not installed. Install coterie[documents], or give the "
+            "other documents alone."
+        ) from None
+    logger = logging.getLogger("pypdf")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL + 1)  # its messages hold pieces of documents
+    try:
+        reader = pypdf.PdfReader(io.BytesIO(data), strict=False)
+        if reader.is_encrypted:
+            return Text("", bad="encrypted")
+        return Text("\n".join(page.extract_text() for page in reader.pages))
+    except Exception:  # a damaged file can break it in any way
+        return Text("", bad="damaged")
+    finally:
+        logger.setLevel(level)
+
+
+# --- their vectors -------------------------------------------------------------------------------------------------
+
 LEAST_KNOWN = 0.5
 """The share of known words (nouns of WordNet, stop words) below which a text looks like another language: 2 of 5,737
 English abstracts are below it (their mean is 0.82), sentences in six other languages had 0.07 to 0.41."""
@@ -302,7 +671,6 @@ _TELLING = 10  # words without which nothing can be said about a language
 _LETTERS = 1 << 23  # of texts whose words are counted at once
 _DOCUMENTS = 20_000
 _SCHEMA = {"row": pl.UInt64, **TERMS.schema, "bad": pl.String}
-_COLUMNS = tuple(_SCHEMA)
 
 
 class Vectors:
@@ -317,13 +685,13 @@ class Vectors:
 
     def __init__(self, folder: Path, reading: Reading) -> None:
         terms, min_length, words = reading.terms or 100, reading.min_length or 3, reading.words or "nouns"
-        self._folder, self._terms, self._min_length, self._all = folder, terms, min_length, words == "all"
+        self._terms, self._min_length, self._all = terms, min_length, words == "all"
         self.settings: dict[str, int | str] = {"terms": terms, "min_length": min_length, "words": words}
         self._names: set[str] = set()
         self._texts: set[bytes] = set()
         self._waiting: list[tuple[int, str, str, str | None]] = []
         self._letters = 0
-        self._parts: list[str] = []
+        self._spool = Spool(folder, _SCHEMA)
         self._bad: list[tuple[int, str]] = []
         self.documents = 0
         """How many were added, also those that could not be read."""
@@ -367,8 +735,8 @@ class Vectors:
         """The rows of all vectors, and one with `bad` for each document that could not be read."""
         self._flush()
         bad = pl.DataFrame(self._bad, schema={"row": pl.UInt64, "bad": pl.String}, orient="row")
-        self._write(bad.with_columns(pl.lit(None, TERMS.schema[name]).alias(name) for name in TERMS.schema))
-        rows = pl.scan_parquet(self._parts, glob=False)
+        self._spool.add_all(bad.with_columns(pl.lit(None, TERMS.schema[name]).alias(name) for name in TERMS.schema))
+        rows = self._spool.scan()
         return rows if self.owned else rows.drop(TERMS.owner)
 
     @cached_property
@@ -389,7 +757,7 @@ class Vectors:
         self.vectors += rows["row"].n_unique()
         self.rows += rows.height
         named = rows.join(documents.drop("text"), on="row", maintain_order="left")
-        self._write(named.with_columns(bad=pl.lit(None, pl.String)))
+        self._spool.add_all(named.with_columns(bad=pl.lit(None, pl.String)))
 
     def _counted(self, texts: pl.DataFrame) -> pl.DataFrame:
         """row, piece, n, base (null where it is no term), and whether the piece is known, for all words of letters."""
@@ -413,8 +781,3 @@ class Vectors:
         weights = kept.with_columns((pl.col("n") / pl.col("n").sum().over("row")).alias(TERMS.weight))
         ordered = weights.sort("row", "n", TERMS.item, descending=[False, True, False])
         return ordered.filter(pl.int_range(pl.len()).over("row") < self._terms).drop("n")
-
-    def _write(self, rows: pl.DataFrame) -> None:
-        path = self._folder / f"vectors-{len(self._parts):06}.parquet"
-        rows.select(_COLUMNS).cast(_SCHEMA).write_parquet(path)  # type: ignore[arg-type]
-        self._parts.append(str(path))

@@ -53,7 +53,7 @@ def load(source: Source, options: Reading) -> Loaded:
     head = source.head()
     if kind_of(head) not in ("json", "jsonl"):
         return _rows(source, options, names_of(head))
-    spool = Spool(source, _ROW)
+    spool = Spool(source.folder.path, _ROW)
     row, who = 0, Who((*_USERS, *_VISITORS), options.user_field)
     for _, document in documents(source):
         for time, query, bad in _searches(document):

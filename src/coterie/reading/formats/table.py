@@ -446,7 +446,7 @@ def _by_record(source: Source, picked: Mapping[str, str], records: Records) -> R
 
 def _spooled(source: Source, picked: Mapping[str, str], records: Iterable[Record]) -> pl.LazyFrame:
     """Rows through Python; a record that cannot be read says why in `_bad`."""
-    spool = Spool(source, {"row": pl.UInt64, **dict.fromkeys(picked, pl.String), "_bad": pl.String})
+    spool = Spool(source.folder.path, {"row": pl.UInt64, **dict.fromkeys(picked, pl.String), "_bad": pl.String})
     for row, values, bad in records:
         spool.add((row, *(values or [None] * len(picked)), bad))
     return spool.scan()

@@ -33,8 +33,7 @@ sample = """\
 """
 TERMS_OF = "terms"
 """The field of a JSON line that holds the terms of a document with their weights."""
-_SCHEMA = {"row": pl.UInt64, "doc": pl.String, "term": pl.String, "weight": pl.Float64, "owner": pl.String,
-           "_bad": pl.String}  # fmt: skip
+_SCHEMA = {"row": pl.UInt64, **TERMS.schema, "_bad": pl.String}
 
 
 signature = (named([TERMS.subject], [TERMS_OF]), named([TERMS.subject], [TERMS.item], [TERMS.weight]))
@@ -49,7 +48,7 @@ def load(source: Source, options: Reading) -> Loaded:
         raise ParameterError(
             f"{source.label} is no table but lines of JSON, which make no use of --columns. Leave it out."
         )
-    spool = Spool(source, _SCHEMA)
+    spool = Spool(source.folder.path, _SCHEMA)
     owned = False
     for path, start in source.starts():
         for number, line in source.byte_lines(path):

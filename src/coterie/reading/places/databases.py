@@ -13,9 +13,8 @@ from __future__ import annotations
 import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Any, ClassVar, Literal, Self, TypeAlias
 from urllib.parse import quote
 
@@ -28,20 +27,33 @@ from coterie.reading.places import needs_extra
 _BATCH = 50_000
 _SECONDS = "%Y-%m-%d %H:%M:%S"
 _PATIENCE = 10  # seconds until a host has answered
-_STATES = {
-    "42P01": "the query names a table that is not there.",
-    "42703": "the query names a column that is not there.",
-    "42P07": "there is a table of that name, and nothing is replaced. Choose another name.",
-    "42601": "the query is not SQL that PostgreSQL knows.",
-    "42501": "you may not do this there.",
-    "3F000": "there is no such schema.",
-    "25006": "the database is read-only.",
-    "53100": "the disk of the database is full. Nothing was written.",
-}
-_NOT_IN = "it cannot be reached, or it does not let you in. Check host, port, database, user and password."
+_NO_TABLE, _EXISTS = "42P01", "already exists"
+_SENTENCES = (
+    # the sentence; what stands in the words of SQLite and of DuckDB; the number that PostgreSQL has for it
+    ("this file is not a database of {}.", "not a database", "not a valid duckdb", ""),
+    ("the query names a table that is not there.", "no such table", "", _NO_TABLE),
+    ("the query names a table that is not there, or one that is there already.", "", "table with name", ""),
+    ("the query names a column that is not there.", "no such column", "referenced column", "42703"),
+    ("there is a table of that name, and nothing is replaced. Choose another name.", _EXISTS, _EXISTS, "42P07"),
+    ("the query is not SQL that {} knows.", "syntax error", "syntax error", "42601"),
+    ("another program is using the database. Try again when it is done.", "locked", "lock", ""),
+    ("nothing can be written there.", "readonly", "", ""),
+    ("the file cannot be opened.", "unable to open", "", ""),
+    ("the disk is full. Nothing was written.", "full", "", ""),
+    ("you may not do this there.", "", "", "42501"),
+    ("there is no such schema.", "", "", "3F000"),
+    ("the database is read-only.", "", "", "25006"),
+    ("the disk of the database is full. Nothing was written.", "", "", "53100"),
+)
 
 Kind: TypeAlias = Literal["text", "whole", "number", "time"]
 """What a column of a release holds."""
+
+
+def _sentences(name: str) -> dict[str, str]:
+    """The sentences that a database has, by what its own words for an error hold."""
+    at = ("SQLite", "DuckDB", "PostgreSQL").index(name)
+    return {marks[at]: sentence.format(name) for sentence, *marks in _SENTENCES if marks[at]}
 
 
 class Database(ABC):
@@ -49,6 +61,12 @@ class Database(ABC):
 
     types: ClassVar[Mapping[Kind, str]]
     """What it calls the types of columns."""
+    words: ClassVar[Mapping[str, str]]
+    """What its own words for an error hold, or the number of it, and the sentence in their place."""
+    _failures: tuple[type[Exception], ...]
+    """The errors of its library."""
+    _cursor: Any
+    """What takes statements."""
 
     def __init__(self, place: Place) -> None:
         self._place = place
@@ -56,10 +74,12 @@ class Database(ABC):
     def __enter__(self) -> Self:
         return self
 
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     @abstractmethod
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
+    def close(self) -> None:
+        """Leave it; what was not committed never was."""
 
     @abstractmethod
     def has(self, table: str) -> bool:
@@ -80,23 +100,38 @@ class Database(ABC):
     def commit(self) -> None:
         """Let all of it be there."""
 
-    @abstractmethod
-    def _execute(self, statement: str) -> Any: ...
+    def _execute(self, statement: str, *values: Any) -> Any:
+        return self._cursor.execute(statement, *values)
 
     @abstractmethod
     def _fill(self, table: str, columns: Mapping[str, Kind], rows: Path) -> None:
         """Put the rows of a Parquet file into a table without rows."""
 
-    @abstractmethod
-    def _said(self) -> AbstractContextManager[None]:
-        """Errors of the database as sentences."""
+    @contextmanager
+    def _said(self) -> Iterator[None]:
+        """Errors as sentences; the database's own words for them may show values and are not told."""
+        try:
+            yield
+        except self._failures as error:
+            said, shown = self._signs(error)
+            unknown = (
+                f"the database did not do what it was asked{shown}. Check the query, the names in it and what you may "
+                f"do there."
+            )
+            mark = next((mark for mark in self.words if mark in said), "")
+            kind = MissingError if mark == _NO_TABLE else InputError
+            raise kind(f"{self._place.label}: {self.words.get(mark, unknown)}") from None
+
+    def _signs(self, error: Exception) -> tuple[str, str]:
+        """Where the marks of `words` are looked for, and what is shown of an error without any."""
+        return str(error).lower(), f" ({type(error).__name__})"
 
 
 class _InAFile(Database):
     """A database that is a file of this machine; only a connection that writes makes it."""
 
-    words: ClassVar[Mapping[str, str]]
-    """What its own words for an error hold, and the sentence in their place."""
+    begin: ClassVar[str]
+    """How a transaction begins."""
     endings: ClassVar[tuple[str, ...]] = ("",)
     """What stands behind the name of the file in those of its files."""
 
@@ -109,7 +144,9 @@ class _InAFile(Database):
             what = "folder" if write else "file"
             raise MissingError(f"{place.label}: there is no such {what}.")
         with self._said():
-            self._connection = self._open(path, write)
+            self._cursor = self._open(path, write)
+            if write:
+                self._execute(self.begin)
 
     @abstractmethod
     def _errors(self) -> tuple[type[Exception], ...]:
@@ -117,12 +154,11 @@ class _InAFile(Database):
 
     @abstractmethod
     def _open(self, path: Path, write: bool) -> Any:
-        """A connection; where it writes, with a transaction that has begun."""
+        """A connection."""
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._connection.close()  # what was not committed never was
+    def close(self) -> None:
+        """Leave it; a file that was made for nothing goes."""
+        self._cursor.close()
         if self._new is not None:
             for ending in self.endings:
                 self._new.with_name(self._new.name + ending).unlink(missing_ok=True)
@@ -133,50 +169,20 @@ class _InAFile(Database):
             self._execute("COMMIT")
         self._new = None
 
-    def _execute(self, statement: str, *values: Any) -> Any:
-        return self._connection.execute(statement, *values)
-
-    @contextmanager
-    def _said(self) -> Iterator[None]:
-        """Errors as sentences, found by what their own words hold, which may show values and are not told."""
-        try:
-            yield
-        except self._failures as error:
-            said = str(error).lower()
-            for mark, sentence in self.words.items():
-                if mark in said:
-                    raise InputError(f"{self._place.label}: {sentence}") from None
-            raise InputError(
-                f"{self._place.label}: the database did not do what it was asked ({type(error).__name__}). Check the "
-                f"query, the names in it and what you may do there."
-            ) from None
-
 
 class SQLite(_InAFile):
     """A file of SQLite, whose columns have no types."""
 
+    begin = "BEGIN IMMEDIATE"
     types: ClassVar[Mapping[Kind, str]] = {"text": "TEXT", "whole": "INTEGER", "number": "REAL", "time": "TEXT"}
-    words: ClassVar[Mapping[str, str]] = {
-        "not a database": "this file is not a database of SQLite.",
-        "no such table": "the query names a table that is not there.",
-        "no such column": "the query names a column that is not there.",
-        "already exists": "there is a table of that name, and nothing is replaced. Choose another name.",
-        "syntax error": "the query is not SQL that SQLite knows.",
-        "locked": "another program is using the database. Try again when it is done.",
-        "readonly": "nothing can be written there.",
-        "unable to open": "the file cannot be opened.",
-        "full": "the disk is full. Nothing was written.",
-    }
+    words = _sentences("SQLite")
 
     def _errors(self) -> tuple[type[Exception], ...]:
         return (sqlite3.Error, OverflowError)
 
     def _open(self, path: Path, write: bool) -> Any:
         address = f"file:{quote(str(path.absolute()))}?mode={'rwc' if write else 'ro'}"
-        connection = sqlite3.connect(address, uri=True, isolation_level=None)
-        if write:
-            connection.execute("BEGIN IMMEDIATE")
-        return connection
+        return sqlite3.connect(address, uri=True, isolation_level=None)
 
     def has(self, table: str) -> bool:
         """Whether there is a table, or a view, of that name."""
@@ -218,24 +224,17 @@ class SQLite(_InAFile):
         frame = pl.scan_parquet(rows, glob=False).select(list(columns)).with_columns(times)
         places = ", ".join("?" * len(columns))
         for batch in frame.collect_batches(chunk_size=_BATCH, maintain_order=True, engine="streaming"):
-            self._connection.executemany(f"INSERT INTO {quoted(table)} VALUES ({places})", batch.rows())  # noqa: S608
+            self._cursor.executemany(f"INSERT INTO {quoted(table)} VALUES ({places})", batch.rows())  # noqa: S608
 
 
 class DuckDB(_InAFile):
     """A file of DuckDB."""
 
+    begin, endings = "BEGIN TRANSACTION", ("", ".wal")
     types: ClassVar[Mapping[Kind, str]] = {
         "text": "VARCHAR", "whole": "BIGINT", "number": "DOUBLE", "time": "TIMESTAMP",
     }  # fmt: skip
-    words: ClassVar[Mapping[str, str]] = {
-        "not a valid duckdb": "this file is not a database of DuckDB.",
-        "table with name": "the query names a table that is not there, or one that is there already.",
-        "referenced column": "the query names a column that is not there.",
-        "already exists": "there is a table of that name, and nothing is replaced. Choose another name.",
-        "syntax error": "the query is not SQL that DuckDB knows.",
-        "lock": "another program is using the database. Try again when it is done.",
-    }
-    endings = ("", ".wal")
+    words = _sentences("DuckDB")
 
     def _errors(self) -> tuple[type[Exception], ...]:
         try:
@@ -247,10 +246,7 @@ class DuckDB(_InAFile):
     def _open(self, path: Path, write: bool) -> Any:
         import duckdb
 
-        connection = duckdb.connect(str(path), read_only=not write)
-        if write:
-            connection.execute("BEGIN TRANSACTION")
-        return connection
+        return duckdb.connect(str(path), read_only=not write)
 
     def has(self, table: str) -> bool:
         """Whether there is a table, or a view, of that name."""
@@ -266,16 +262,16 @@ class DuckDB(_InAFile):
     def read(self, query: str, to: Path) -> None:
         """Rows as a Parquet file."""
         with self._said():
-            batches = self._connection.sql(query).to_arrow_reader()
+            batches = self._cursor.sql(query).to_arrow_reader()
             try:
                 write_batches(batches, to)
             finally:
                 batches.close()  # while it is open, so is the file, for everybody
 
     def _fill(self, table: str, columns: Mapping[str, Kind], rows: Path) -> None:
-        self._connection.register("_coterie_rows", arrow_rows(rows, columns))
+        self._cursor.register("_coterie_rows", arrow_rows(rows, columns))
         self._execute(f"INSERT INTO {quoted(table)} SELECT * FROM _coterie_rows")  # noqa: S608
-        self._connection.unregister("_coterie_rows")
+        self._cursor.unregister("_coterie_rows")
 
 
 class PostgreSQL(Database):
@@ -284,6 +280,7 @@ class PostgreSQL(Database):
     types: ClassVar[Mapping[Kind, str]] = {
         "text": "text", "whole": "bigint", "number": "double precision", "time": "timestamp",
     }  # fmt: skip
+    words = _sentences("PostgreSQL")
 
     def __init__(self, place: Place, write: bool) -> None:
         try:
@@ -292,26 +289,28 @@ class PostgreSQL(Database):
         except ImportError:
             raise needs_extra("postgresql", "adbc-driver-postgresql", place.label) from None
         super().__init__(place)
-        self._failure = adbc_driver_manager.Error
+        self._failures = (adbc_driver_manager.Error,)
         address = place.address
         if "connect_timeout" not in address:
             address += ("&" if "?" in address else "?") + f"connect_timeout={_PATIENCE}"
         try:
             self._connection: Any = dbapi.connect(address)
         except adbc_driver_manager.Error:
-            raise InputError(f"{place.label}: {_NOT_IN}") from None
+            raise InputError(
+                f"{place.label}: it cannot be reached, or it does not let you in. Check host, port, database, user and "
+                f"password."
+            ) from None
         self._cursor = self._connection.cursor()
         if not write:
             with self._said():
-                self._cursor.execute("SET TRANSACTION READ ONLY")
+                self._execute("SET TRANSACTION READ ONLY")
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """Leave it, and take back what was not committed."""
         try:
             self._cursor.close()
-            self._connection.rollback()  # what was not committed never was
-        except self._failure:  # the server is gone, and the transaction with it
+            self._connection.rollback()
+        except self._failures:  # the server is gone, and the transaction with it
             pass
         finally:
             self._connection.close()
@@ -319,22 +318,26 @@ class PostgreSQL(Database):
     def has(self, table: str) -> bool:
         """Whether there is a table, or a view, of that name."""
         with self._said():
-            self._cursor.execute("SELECT to_regclass($1) IS NOT NULL", [quoted(table)])
+            self._execute("SELECT to_regclass($1) IS NOT NULL", [quoted(table)])
             return bool(self._cursor.fetchone()[0])
 
     def read(self, query: str, to: Path) -> None:
         """Rows as a Parquet file; what Arrow does not know (uuid, inet, numeric) is read as PostgreSQL writes it."""
+        from pyarrow import types as t
+
         query = query.strip().rstrip(";")
+        plain = (t.is_integer, t.is_floating, t.is_string, t.is_timestamp, t.is_date, t.is_boolean)
         with self._said():
             schema = self._cursor.adbc_execute_schema(query)
             picked = ", ".join(
-                quoted_column(field.name) + ("" if _is_plain(field.type) else "::text") for field in schema
+                quoted_column(field.name) + ("" if any(is_kind(field.type) for is_kind in plain) else "::text")
+                for field in schema
             )
-            self._cursor.execute(f"SELECT {picked} FROM ({query}) AS rows_of_query")  # noqa: S608
+            self._execute(f"SELECT {picked} FROM ({query}) AS rows_of_query")  # noqa: S608
             write_batches(self._cursor.fetch_record_batch(), to)
 
-    def _execute(self, statement: str) -> Any:
-        return self._cursor.execute(statement)
+    def _signs(self, error: Exception) -> tuple[str, str]:
+        return getattr(error, "sqlstate", "") or "", ""
 
     def _fill(self, table: str, columns: Mapping[str, Kind], rows: Path) -> None:
         schema, name = in_schema(table)
@@ -344,26 +347,6 @@ class PostgreSQL(Database):
         """Let all of it be there."""
         with self._said():
             self._connection.commit()
-
-    @contextmanager
-    def _said(self) -> Iterator[None]:
-        try:
-            yield
-        except self._failure as error:
-            if sentence := _STATES.get(getattr(error, "sqlstate", "") or ""):
-                kind = MissingError if error.sqlstate == "42P01" else InputError
-                raise kind(f"{self._place.label}: {sentence}") from None
-            raise InputError(
-                f"{self._place.label}: the database did not do what it was asked. Check the query, the names in it and "
-                f"what you may do there."
-            ) from None
-
-
-def _is_plain(kind: Any) -> bool:
-    from pyarrow import types
-
-    plain = (types.is_integer, types.is_floating, types.is_string, types.is_timestamp, types.is_date, types.is_boolean)
-    return any(is_kind(kind) for is_kind in plain)
 
 
 CONNECTIONS: dict[str, Callable[[Place, bool], Database]] = {

@@ -10,10 +10,11 @@ from __future__ import annotations
 import hashlib
 import http.client
 import os
+import re
 import shutil
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
@@ -31,9 +32,17 @@ _RETRIES: dict[str, Any] = {"max_retries": 2}
 _PATTERN = "*?["
 _SILENCE = 60  # seconds without a byte
 _PIECE = 1 << 22
-_GONE = (404, 410)
-_MOVED = range(300, 400)
-_DENIED = (401, 403, 407)
+_ANSWERS: tuple[tuple[Container[int], type[InputError | MissingError], str], ...] = (
+    ((404, 410), MissingError, "there is nothing at this address ({})."),
+    ((401, 403, 407), InputError, "access is denied ({})."),
+    (
+        range(300, 400),
+        InputError,
+        "the server leads on in circles, or to what is no https:// address ({}). Give the address where the file is.",
+    ),
+)
+"""What servers answer in place of a file, by the number of the answer."""
+_OTHER_ANSWER = InputError, "the server answered with an error ({}). Try later."
 
 
 def fetch(place: Place, folder: Path) -> list[Path]:
@@ -53,7 +62,7 @@ def fetch_below(place: Place, folder: Path) -> None:
     """Copies of all objects whose names begin with that of a folder; none of them lies deeper."""
     with _said(place):
         store, prefix = _store_of(place), _key_of(place).rstrip("/") + "/"
-        for key in _keys(store, prefix):
+        for key in sorted(_keys(store, prefix)):
             name = key.removeprefix(prefix)
             # A part lies in the folder itself: what lies deeper is told of as a file that is no part.
             _download(store, key, folder / (name if "/" not in name else name.replace("/", "_")))
@@ -62,8 +71,14 @@ def fetch_below(place: Place, folder: Path) -> None:
 def exists(place: Place) -> bool:
     """Whether there is an object of that name, or any below it as in a folder."""
     with _said(place):
+        import obstore
+
         store, key = _store_of(place), _key_of(place)
-        return _has(store, key) or bool(_keys(store, key + "/", most=1))
+        try:
+            obstore.head(store, key)
+        except (FileNotFoundError, obstore.exceptions.NotFoundError):
+            return next(_keys(store, key + "/"), None) is not None
+        return True
 
 
 @contextmanager
@@ -180,29 +195,15 @@ def _key_of(place: Place) -> str:
 
 
 def _matching(store: Any, pattern: str) -> list[str]:
-    fixed = pattern[: min(pattern.index(mark) for mark in _PATTERN if mark in pattern)]
-    return [key for key in _keys(store, fixed.rpartition("/")[0]) if fnmatchcase(key, pattern)]
+    fixed = re.split(r"[*?[]", pattern, maxsplit=1)[0]
+    return sorted(key for key in _keys(store, fixed.rpartition("/")[0]) if fnmatchcase(key, pattern))
 
 
-def _keys(store: Any, prefix: str, most: int | None = None) -> list[str]:
+def _keys(store: Any, prefix: str) -> Iterator[str]:
+    """The names that begin so, as the store lists them."""
     import obstore
 
-    keys: list[str] = []
-    for found in obstore.list(store, prefix or None):
-        keys += [each["path"] for each in found]
-        if most is not None and len(keys) >= most:
-            break
-    return sorted(keys)
-
-
-def _has(store: Any, key: str) -> bool:
-    import obstore
-
-    try:
-        obstore.head(store, key)
-    except (FileNotFoundError, obstore.exceptions.NotFoundError):
-        return False
-    return True
+    return (each["path"] for some in obstore.list(store, prefix or None) for each in some)
 
 
 def _download(store: Any, key: str, target: Path) -> Path:
@@ -243,16 +244,9 @@ def fetch_page(place: Place, folder: Path) -> Path:
             expected = answer.headers.get("Content-Length")
     except urllib.error.HTTPError as error:
         error.close()
-        if error.code in _GONE:
-            raise MissingError(f"{place.label}: there is nothing at this address ({error.code}).") from None
-        if error.code in _DENIED:
-            raise InputError(f"{place.label}: access is denied ({error.code}).") from None
-        if error.code in _MOVED:
-            raise InputError(
-                f"{place.label}: the server leads on in circles, or to what is no https:// address ({error.code}). "
-                f"Give the address where the file is."
-            ) from None
-        raise InputError(f"{place.label}: the server answered with an error ({error.code}). Try later.") from None
+        meant = ((kind, sentence) for codes, kind, sentence in _ANSWERS if error.code in codes)
+        kind, sentence = next(meant, _OTHER_ANSWER)
+        raise kind(f"{place.label}: {sentence.format(error.code)}") from None
     except (urllib.error.URLError, http.client.HTTPException, ValueError, OSError) as error:
         if disk_is_full(error):
             raise
