@@ -22,11 +22,17 @@ def _found(keys: Ints, among: Ints) -> tuple[Flags, Ints]:
     return found, at[found]
 
 
+def _sums(of: Ints, values: Floats | Ints, n: int) -> Floats:
+    """The sum of the values of each of n, in the order of the values."""
+    return np.bincount(of, values, n).astype(np.float64, copy=False)
+
+
 def _profiles(asked: Ints, n_asked: Ints, n_queries: int, people: int) -> tuple[Ints, Floats, Floats, Ints]:
     """Whose each query is, p of each, H of each person, and how many distinct queries they have."""
     person = asked // n_queries
-    p = n_asked / np.bincount(person, weights=n_asked, minlength=people)[person]
-    return person, p, -np.bincount(person, p * np.log2(p), people), np.bincount(person, minlength=people)
+    p = n_asked / _sums(person, n_asked, people)[person]
+    distinct = np.bincount(person, minlength=people).astype(np.int64)
+    return person, p, -_sums(person, p * np.log2(p), people), distinct
 
 
 def exposure(
@@ -40,14 +46,14 @@ def exposure(
     found, at = _found(asked, seen)
     r = np.zeros(asked.size)
     r[found] = np.minimum(1.0, n_seen[at] / n_asked[found])
-    shown = -np.bincount(person, p * r * np.log2(p), people)
-    erased = np.bincount(person, p * (1.0 - r), people)[person]
+    shown = -_sums(person, p * r * np.log2(p), people)
+    erased = _sums(person, p * (1.0 - r), people)[person]
     with np.errstate(invalid="ignore", divide="ignore"):  # nothing is erased of some, and some have no queries
         told = np.where(r < 1.0, np.log2((1.0 - r) / erased), 0.0)
-        absent = np.bincount(person, p * (1.0 - r) * told, people)
+        absent = _sums(person, p * (1.0 - r) * told, people)
         exposed, channel = 100.0 * shown / entropy, 100.0 * (shown + absent) / entropy
     one = distinct == 1
-    exposed[one] = channel[one] = 100.0 * np.bincount(person, r, people)[one]
+    exposed[one] = channel[one] = 100.0 * _sums(person, r, people)[one]
     return exposed, channel
 
 
@@ -60,4 +66,4 @@ def exposure_to(asked: Ints, n_asked: Ints, seen: Ints, n_seen: Ints, owner: Int
     with np.errstate(invalid="ignore", divide="ignore"):
         parts = -100.0 * p[at] * r * np.log2(p[at]) / entropy[person[at]]
     parts = np.where(distinct[person[at]] == 1, 100.0 * r, parts)
-    return np.bincount(group[found], parts, owner.size)
+    return _sums(group[found], parts, owner.size)

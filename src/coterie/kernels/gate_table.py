@@ -232,8 +232,8 @@ def laid_out(
 
 def census(facts: Small) -> tuple[int, int]:
     """How many entries are held, and how many are open."""
-    opened = np.count_nonzero(facts & OPEN)
-    return np.count_nonzero(facts) - opened, opened
+    opened = int(np.count_nonzero(facts & OPEN))
+    return int(np.count_nonzero(facts)) - opened, opened
 
 
 @jit

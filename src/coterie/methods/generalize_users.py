@@ -97,9 +97,9 @@ class GeneralizeUsers(Method):
         numbers = learnt.users.alias("subject").to_frame().with_row_index("record")
         members = united(known, self.k, run).collect(engine="streaming").join(numbers, on="subject")
         together = members.group_by("group").agg(pl.col("record").sort().cast(pl.Int64))
-        groups = [each.to_numpy() for each in together["record"]]
+        records = [each.to_numpy() for each in together["record"]]
         # None of them can be split.
-        return self._plan(learnt, *expanded(learnt.start, learnt.concepts, self._tree, groups, len(learnt.users)))
+        return self._plan(learnt, *expanded(learnt.start, learnt.concepts, self._tree, records, len(learnt.users)))
 
     def _plan(self, learnt: UserConcepts, group: Ints, cuts: list[Ints]) -> Plan:
         """Groups of records, and the concepts that cover each, with names in place of numbers."""
