@@ -41,7 +41,7 @@ test-all: $(VENV)/kernels ## Run all tests, but for those in a browser and on Sp
 
 costs: $(VENV)/kernels ## Measure what each test costs, and write tests/costs.txt anew (as long as test-all)
 	rm -rf .costs && mkdir .costs
-	COTERIE_EXAMPLES=5 $(BIN)/python -m pytest -n auto -q -m "not browser" --costs .costs
+	COTERIE_EXAMPLES=5 $(BIN)/python -m pytest -n auto -q -m "not browser" --costs=.costs
 	$(BIN)/python -m tests.costs .costs
 
 azurite: ## Install what plays Azure in tests, where there is npm

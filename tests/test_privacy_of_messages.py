@@ -74,7 +74,7 @@ def test_reprs(log_path):
     asked = explain_affinity(log, Affinity(), [(1, "qzqueryq common"), (2, "qzqueryq nobody")])
     _clean(repr(asked) + repr(network(asked.graph, 0)))
     _clean(repr(Comparison.of(log, release, seed=1, show_values=True)))
-    _clean(repr(api.log_view(log)) + repr(api.release_view(log, release, show_values=True)))
+    _clean(repr(api.log_view(log)) + repr(api.release_view(Comparison.of(log, release, seed=1, show_values=True))))
     method, run = SuppressRare(k=3), a_run(1)
     _clean(repr(method.release(log, method.plan(None, log, run), run)) + repr(run))
     by, world = protocol("friends", degree=3), World.of(log)

@@ -581,13 +581,7 @@ def measure(
     if original is None or isinstance(names, Log):
         raise InputError("The log that the release was made from is missing: coterie.measure(release, original=log).")
     original = as_log(original)
-    comparison = Comparison.of(
-        original,
-        as_release(release),
-        seed=randomness.new_seed() if seed is None else seed,
-        show_values=show_values or original.synthetic,
-        inputs=inputs,
-    )
+    comparison = Comparison.of(original, as_release(release), seed, show_values, inputs)
     comparison.refuse_other_log()
     return scores_of(
         comparison,
@@ -683,8 +677,8 @@ def report_verified(original: Log, releases: Sequence[Release], page: Page, job:
     inputs = _files_read(original, releases)
     refuse_output(page.to, page.force, inputs)
     # The same draws for what stands side by side.
-    given |= {"seed": seed_for(original) if job.seed is None else job.seed, "store": job.store, "as_read": original}
-    views = list(_views(original, releases, job.progress, given))
+    job = job if job.seed is not None else replace(job, seed=seed_for(original))
+    views = list(_views(original, releases, job, given))
     refuse_idle(views, given.get("names"))
     job.progress("draw")
     of_log = log_view(original)
@@ -699,22 +693,24 @@ def report_verified(original: Log, releases: Sequence[Release], page: Page, job:
     return page.to
 
 
-def _views(
-    original: Log, releases: Sequence[Release], progress: Progress, given: Mapping[str, Any]
-) -> Iterator[ReleaseView]:
+def _views(original: Log, releases: Sequence[Release], job: Job, given: Mapping[str, Any]) -> Iterator[ReleaseView]:
     """Releases as a page shows them, with random groups of the same k beside those that group users."""
     prepared = dict[tuple[str, ...], Log]()
     baselines = [(release, _baseline(release)) for release in releases]
     random = sum(release.record is not None and baseline is not None for release, baseline in baselines)
     parts = count()  # releases and random groups, each of which is taken to last as long as the others
 
-    def measured(*given_to_view: Any) -> ReleaseView:
+    inputs = {**given}
+    names, show_values = inputs.pop("names", None), inputs.pop("show_values", False)
+
+    def measured(log: Log, release: Release, label: str = "") -> ReleaseView:
         before = next(parts)
 
         def tell(share: float) -> None:
-            progress("measure", (before + share) / (len(releases) + random))
+            job.progress("measure", (before + share) / (len(releases) + random))
 
-        view = release_view(*given_to_view, tell=tell, **given)
+        comparison = Comparison.of(log, release, job.seed, show_values, inputs, as_read=original)
+        view = release_view(comparison, label, names=names, store=job.store, tell=tell)
         tell(1.0)
         return view
 

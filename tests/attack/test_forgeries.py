@@ -105,9 +105,10 @@ def test_a_report_takes_k_from_what_was_judged(tmp_path):
     sidecar = path.with_name("safe.tsv.json")
     sidecar.write_text(sidecar.read_text().replace('"parameters": {\n    "k": 2', '"parameters": {\n    "k": 500'))
     assert coterie.load_release(path).params["k"] == 500
+    from coterie.measures.comparison import Comparison
     from coterie.reports.views import release_view
 
-    view = release_view(queries_log(), coterie.load_release(path), names=["release_share"])
+    view = release_view(Comparison.of(queries_log(), coterie.load_release(path), 1), names=["release_share"])
     assert view.k == 2
 
 

@@ -39,6 +39,7 @@ import msgspec
 import polars as pl
 
 from coterie import __version__, measures
+from coterie.core import randomness
 from coterie.core.digests import sha256_of
 from coterie.core.log import GROUPS_DIGEST, Log, Record, Release
 from coterie.core.scores import Score, score_table
@@ -88,15 +89,16 @@ class Comparison:
         cls,
         original: Log,
         release: Release,
-        seed: int,
-        show_values: bool,
+        seed: int | None,
+        show_values: bool = False,
         inputs: Mapping[str, Any] | None = None,
         as_read: Log | None = None,
     ) -> Comparison:
         """Check that the two belong together, and prepare the original as the release was. Nothing is read yet.
 
-        `as_read` is the original before its steps, where it is given prepared.
+        `as_read` is the original before its steps, where it is given prepared. Values of a synthetic log are shown.
         """
+        show_values = show_values or original.synthetic
         original.engine.require_local(ONE_MACHINE)
         if release.log.shape.further or original.shape.further:  # no measure looks at further details
             original, release = original.plain, replace(release, log=release.log.plain)
@@ -111,7 +113,7 @@ class Comparison:
             log=original,
             as_read=as_read,
             release=release,
-            seed=seed,
+            seed=randomness.new_seed() if seed is None else seed,
             show_values=show_values,
             inputs=read_inputs(inputs or {}),
         )

@@ -8,8 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from coterie.core import randomness
-from coterie.core.log import Log, Release
+from coterie.core.log import Log
 from coterie.core.promise import Check, Promise, k_of
 from coterie.core.scores import score_table
 from coterie.core.wording import in_words_of
@@ -131,33 +130,19 @@ def _period(log: Log) -> tuple[str, str]:
 
 
 def release_view(
-    original: Log,
-    release: Release,
+    comparison: Comparison,
     label: str = "",
     *,
     names: Sequence[str] | None = None,
-    seed: int | None = None,
-    show_values: bool = False,
     store: Store | None = None,
     tell: Callable[[float], None] = lambda _share: None,
-    as_read: Log | None = None,
-    **inputs: Any,
 ) -> ReleaseView:
-    """A release in promises, checks and numbers, for a report; `inputs` are those of measures/inputs.py.
-
-    `as_read` is the original before its steps, where it is given prepared.
+    """A release in promises, checks and numbers, for a report.
 
     Of the measures in `names` those that have no meaning for it are left out: they may have one for what stands beside
     it. `refuse_idle` raises where they have none anywhere. `store` and `tell`: as in `scores_of`.
     """
-    comparison = Comparison.of(
-        original,
-        release,
-        seed=randomness.new_seed() if seed is None else seed,
-        show_values=show_values or original.synthetic,
-        inputs=inputs,
-        as_read=as_read,
-    )
+    release = comparison.release
     left_out: dict[str, str] = {}
     samples: Samples = {}
     return ReleaseView(

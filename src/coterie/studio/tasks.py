@@ -315,9 +315,9 @@ def _view(bench: Bench, source: Source, key: object, release: Release, names: li
     as_read, log = bench.read(source)
     if bench.tables is None or bench.tables[0] != key:
         seed = bench.seed(source)
-        bench.tables = (key, Comparison.of(log, release, seed=seed, show_values=False, as_read=as_read))
+        bench.tables = (key, Comparison.of(log, release, seed, as_read=as_read))
     comparison = bench.tables[1]
-    view = api.release_view(log, release, names=[])
+    view = api.release_view(comparison, names=[])
     scores, left_out = view.scores.drop("label", strict=False), dict[str, str]()
     for place, name in enumerate(names):
         tell(f"Measuring: {name.replace('_', ' ')}", place / len(names))

@@ -41,6 +41,7 @@ from coterie.core.promise import Check, from_dict, to_dict
 from coterie.core.scores import score_table
 from coterie.errors import InputError
 from coterie.measures import inputs as measure_inputs
+from coterie.measures.comparison import Comparison
 from coterie.reports import render, report_kind
 from coterie.reports.drawing import Drawing, draw
 from coterie.reports.views import ReleaseView, log_view, mean_of, refuse_idle, release_view, with_baseline
@@ -177,7 +178,8 @@ def _compute_missing(study: Study, files: Results, progress: Callable[[str, bool
         for cell in missing.values():
             progress(named(cell), False)
             given = {**study.inputs, **{name: _prepared(part, cell) for name, part in other.items()}}
-            view = release_view(own, next(releases), cell.label, names=study.measures, seed=cell.seed, **given)
+            comparison = Comparison.of(own, next(releases), cell.seed, inputs=given)
+            view = release_view(comparison, cell.label, names=study.measures)
             _keep(files, cell, view)
     return log
 

@@ -7,6 +7,7 @@ import pytest
 
 import coterie
 from coterie.core.log import Step
+from coterie.measures.comparison import Comparison
 from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.promises.query_k_anonymity import QueryKAnonymity
@@ -61,21 +62,21 @@ def test_personal_data_is_counted_in_rows():
 
 
 def test_a_release_in_promises_checks_and_scores(release):
-    view = release_view(queries_log(), release, names=["release_share"], seed=1)
+    view = release_view(Comparison.of(queries_log(), release, 1), names=["release_share"])
     assert view.label == "suppress_rare k=3"
     assert view.k == 3
     assert view.largest_k == release.verdict.largest_k
     assert set(view.scores["name"]) == {"release_share"}
     assert view.sentence == release.promises[0].sentence
-    assert release_view(queries_log(), release, "mine", names=["release_share"], seed=1).label == "mine"
+    assert release_view(Comparison.of(queries_log(), release, 1), "mine", names=["release_share"]).label == "mine"
 
 
 def test_measures_without_meaning_are_left_out_with_the_reason(release):
-    assert release_view(queries_log(), release, seed=1).left_out["homogeneity"]
+    assert release_view(Comparison.of(queries_log(), release, 1)).left_out["homogeneity"]
 
 
 def test_limits_of_several_promises_stand_once(release):
-    view = release_view(queries_log(), release, names=["release_share"], seed=1)
+    view = release_view(Comparison.of(queries_log(), release, 1), names=["release_share"])
     twice = replace(view, promises=(QueryKAnonymity(k=3), QueryKAnonymity(k=4)))
     assert len(twice.limits) == len(set(twice.limits))
     assert set(QueryKAnonymity(k=3).limits) <= set(twice.limits)
@@ -84,13 +85,13 @@ def test_limits_of_several_promises_stand_once(release):
 @pytest.mark.parametrize("k", [None, True, "5", 500])
 def test_the_place_on_an_axis_of_k_is_what_was_judged(release, k):
     """Parameters are what a sidecar says; nobody judged them."""
-    view = release_view(queries_log(), release, names=["release_share"], seed=1)
+    view = release_view(Comparison.of(queries_log(), release, 1), names=["release_share"])
     assert replace(view, params={"k": k}).k == view.k == 3
     assert replace(view, promises=()).k is None
 
 
 def test_random_groups_beside_a_release_give_a_ratio(release):
-    view = release_view(queries_log(), release, names=["release_share"], seed=1)
+    view = release_view(Comparison.of(queries_log(), release, 1), names=["release_share"])
     shares = view.scores.filter(pl.col("key") == "rows")["value"].item()
     sampled = replace(view, samples={("release_share", "rows"): (shares, shares), ("release_share", "no"): (1.0, 1.0)})
     half = view.scores.with_columns(pl.col("value") / 2)
@@ -110,6 +111,6 @@ def test_random_groups_beside_a_release_give_a_ratio(release):
 def test_scores_bring_their_samples():
     release = coterie.anonymize(queries_log(), Microaggregate(k=3), seed=1)
     later = replace(queries_log(), frame=pl.concat([queries_log().frame] * 4))
-    view = release_view(queries_log(), release, names=["later_queries"], seed=1, later=later)
+    view = release_view(Comparison.of(queries_log(), release, 1, inputs={"later": later}), names=["later_queries"])
     assert len(view.samples["later_queries", "retained"]) == 1_000
     assert ("later_queries", "retained.low") not in view.samples
