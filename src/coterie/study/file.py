@@ -25,6 +25,7 @@ from coterie import regimes, taxonomies
 from coterie.core import registry
 from coterie.core.declared import Declared, DeclaredFile, as_declared, keys_of, known_keys, refuse_format, toml_table
 from coterie.core.params import params_of, values_of, with_files_in
+from coterie.core.plan import Method
 from coterie.errors import InputError, MissingError, ParameterError, did_you_mean
 from coterie.measures.inputs import INPUTS, files_of, from_study, read_inputs
 from coterie.reading.reading import Option, Reading, columns_of, details_of, options
@@ -364,15 +365,10 @@ def _cell(name: str, make: type, written: Mapping[str, Any], seed: int, folder: 
     except TypeError:
         raise ParameterError(f"{name} has parameters without a default. Add them to [[anonymize]].") from None
     label = " ".join([name, *(f"{key}={value}" for key, value in written.items())])
-    at_random = method.baseline()
+    at_random = method.baseline() if isinstance(method, Method) else None
     baseline = None
     if at_random is not None:
-        baseline = Cell(
-            method=name,
-            params=values_of(at_random),
-            seed=seed,
-            label=f"{label}, {RANDOM.lower()}",
-        )
+        baseline = Cell(method=name, params=values_of(at_random), seed=seed, label=f"{label}, {RANDOM.lower()}")
     return Cell(method=name, params=params, seed=seed, label=label, baseline=baseline)
 
 

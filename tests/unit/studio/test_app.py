@@ -87,7 +87,7 @@ def test_a_dropped_log_is_copied_and_called_by_its_name(browser, log_file):
         ({"how": "synthetic", "users": "1"}, "whole number from 2"),
         ({"how": "synthetic", "users": "many"}, "whole number from 2"),
         ({"how": "synthetic", "users": "9", "kind": "topics,users=9"}, "no such kind"),
-        ({"how": "name", "path": "x", "columns": "user"}, "ours first"),
+        ({"how": "name", "path": "x", "columns": "user"}, "our name first"),
         ({"how": "drop"}, "No file came"),
         ({}, "Name a file, drop one"),
     ],

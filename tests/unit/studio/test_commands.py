@@ -10,6 +10,7 @@ import pytest
 
 from coterie.cli.main import cli
 from coterie.reading.reading import Reading, columns_as_text, columns_of
+from coterie.steps import spelled
 from coterie.studio import commands
 from coterie.studio.fields import method_of, offers
 from coterie.studio.plain import Source
@@ -51,7 +52,7 @@ def test_anonymize_and_its_settings_make_the_same_method(name, typed, tmp_path):
         key: getattr(wanted, key) for key in typed if key not in ("k", "strict")
     }
     assert said["k"] == [wanted.k]
-    assert said["prepare"] == "default"
+    assert [spelled(step) for step in said["steps"]] == ["default"]
     settings = tmp_path / "settings.toml"
     settings.write_text(commands.settings(SOURCE, offer, typed))
     again = _parsed(f"coterie anonymize {name} log -o out.tsv --config {settings}")

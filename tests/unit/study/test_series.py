@@ -23,7 +23,7 @@ def view(k, value, method="suppress_rare", **params):
 @pytest.fixture(autouse=True)
 def shares(monkeypatch):
     """A measure whose score varies with k, and one of which nobody asks that."""
-    modules = {"shares": SimpleNamespace(series=("one", "missing")), "other": SimpleNamespace()}
+    modules = {"shares": SimpleNamespace(series=("one", "missing")), "other": SimpleNamespace(series=())}
     monkeypatch.setattr(measures, "load", modules.get)
 
 
