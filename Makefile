@@ -62,7 +62,7 @@ $(OLDEST)/installed: pyproject.toml constraints-oldest.txt
 	@touch $@
 
 test-oldest: $(OLDEST)/installed ## Run the quicker tests with the oldest versions of everything
-	$(OLDEST)/bin/python -m pytest -n auto -m "not slow" tests/unit tests/golden tests/test_conformance.py
+	$(OLDEST)/bin/python -m pytest -n auto --quick tests/unit tests/golden tests/test_conformance.py
 
 # Spark itself, and Java from Debian where there is none and we may install it.
 $(VENV)/spark: $(VENV)/installed

@@ -6,11 +6,13 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.helpers.examples import USUAL, examples
+
 pytest_plugins = ["tests.costs"]
 os.environ["COTERIE_CACHE"] = "off"  # no test finds what another one measured, nor touches what people keep
 settings.register_profile(
     "coterie",
-    max_examples=int(os.environ.get("COTERIE_EXAMPLES", "30")),  # most run a whole method; more where a test says so
+    max_examples=examples(USUAL),  # most run a whole method; more where a test says so
     deadline=None,  # time says nothing on shared machines
     derandomize=bool(os.environ.get("CI")),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],

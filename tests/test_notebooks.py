@@ -26,7 +26,6 @@ def _shown(cell):
     return "".join(str(text) for output in cell.outputs for text in output.get("data", {}).values())
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("default")  # of the kernel and its client
 def test_the_tour_runs_and_shows_no_value(kernels, tmp_path):
     (path,) = NOTEBOOKS

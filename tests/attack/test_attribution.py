@@ -226,7 +226,6 @@ def test_only_where_users_share_profiles():
         scores_of(log, release, "attribution")
 
 
-@pytest.mark.slow
 def test_real_people(real_data):
     """56 rows of 432 people: about as on a thousand others, +64 points and +17 for a random guess."""
     log = coterie.prepare(coterie.read(real_data / "aol_clicks_users.tsv.gz"))
@@ -240,7 +239,6 @@ def test_real_people(real_data):
     assert found["after.one_query"] < found["after.two_queries"] < found["after.five_queries"]
 
 
-@pytest.mark.slow
 def test_real_people_and_phrases(real_data):
     """The same people, phrases of five users each: no more than one in k, nor much more than a random guess."""
     log = coterie.prepare(coterie.read(real_data / "aol_clicks_users.tsv.gz"))

@@ -110,7 +110,6 @@ def test_phrases_on_other_groups_are_the_persons(sharing):
     assert found["excess.low"] > 20
 
 
-@pytest.mark.slow
 def test_real_people(real_data):
     """56 rows of 432 people: on the same groups, on unions, on groups of its own, by another method."""
     log = coterie.prepare(coterie.read(real_data / "aol_clicks_users.tsv.gz"))
@@ -135,7 +134,6 @@ def test_real_people(real_data):
     assert excess(SemanticMicroaggregate(k=5))[1] > 40
 
 
-@pytest.mark.slow
 def test_phrases_of_real_people(real_data):
     """The same with phrases of three users."""
     log = coterie.prepare(coterie.read(real_data / "aol_clicks_users.tsv.gz"))

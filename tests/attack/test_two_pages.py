@@ -27,6 +27,7 @@ from coterie.methods.microaggregate_visits import MicroaggregateVisits
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.testing import queries_log
 from tests.helpers.broken_walks import BareDays
+from tests.helpers.examples import examples
 
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:109.0) Gecko/20100101 Firefox/115.0"
 START = datetime(2020, 2, 3, 9)
@@ -172,7 +173,7 @@ def plainly(clues, rows, names, whose_pages):
     return found
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.lists(_visit, min_size=1, max_size=40), st.data())
 def test_it_is_its_plain_version(visits, data):
     whose = defaultdict(set)

@@ -13,7 +13,7 @@ import pytest
 from coterie import synth
 from tests.browser.conftest import end, start
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = pytest.mark.browser
 SCRIPT = "<script>alert(1)</script><img src=x onerror=alert(2)>"
 
 

@@ -22,7 +22,6 @@ from coterie.reports import LogView, ReleaseView, render
 from coterie.reports.about import About
 from tests.helpers.browser import CHROMIUM, browser
 
-pytestmark = pytest.mark.slow
 MEASURES = ["uniqueness", "personal_data", "linkage", "simattack", "release_share", "frequency", "exposure"]
 HEADINGS = ["Context", "Data", "Identifiability", "Mitigation", "Governance"]
 OUTLINE = (

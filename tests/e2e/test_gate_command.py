@@ -60,7 +60,6 @@ def _helper(*words):
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
 
 
-@pytest.mark.slow
 def test_killed_at_any_moment_the_output_is_the_same(killed, tmp_path):
     log, states, expected = killed
     assert len(states) > 200
@@ -87,7 +86,6 @@ def _next_day(number=1200):
     return [(f"qzuserq{n % 7}", f"common {n % 20}", time_) for n, time_ in enumerate(times)]
 
 
-@pytest.mark.slow
 def test_killed_at_any_moment_and_cut_meanwhile(killed, tmp_path):
     """The log is cut and has grown again before the gate goes on: every row of it is counted, and counted once."""
     log, states, _ = killed
@@ -105,7 +103,6 @@ def test_killed_at_any_moment_and_cut_meanwhile(killed, tmp_path):
         log.write_bytes(before)
 
 
-@pytest.mark.slow
 def test_killed_at_any_moment_and_rotated_meanwhile(killed, tmp_path):
     """The gate finds the file that it read, as its number is on the disk before any line is read."""
     log, states, _ = killed
@@ -125,7 +122,6 @@ def test_killed_at_any_moment_and_rotated_meanwhile(killed, tmp_path):
     assert 0 < unknown < 8, "before its number is on the disk, nothing was read"
 
 
-@pytest.mark.slow
 def test_real_kills(killed, tmp_path):
     log, states, expected = killed
     draw = random.Random(3)
@@ -310,7 +306,6 @@ def test_json_lines_from_a_pipe(tmp_path):
     assert totals(lines_in(tmp_path / "out"))[0][1] == "tea"
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("nginx") is None, reason="nginx is not installed (apt install nginx-light)")
 def test_a_real_nginx(tmp_path):
     """nginx writes its access log to a pipe that the gate reads; no access log is ever on the disk."""

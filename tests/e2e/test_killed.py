@@ -102,7 +102,6 @@ def test_nothing_private_can_be_read_by_others_at_any_moment(states, kind, befor
         assert not left or state != max((states / f"{kind}-{before}").glob("state-*"))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("number", [2, 9, 17, 24, 31, 38])
 def test_after_a_real_kill_the_next_run_clears_up(tmp_path, number):
     out, scratch = tmp_path / "out", tmp_path / "scratch"

@@ -208,7 +208,6 @@ def _predicted(homes, name, moment, refusing=()):
     return found
 
 
-@pytest.mark.slow
 def test_twenty_peers(ring, engine, tmp_path):
     """Every query is answered; the engine's log is what the rule predicts; no query is left anywhere."""
     selfish, liar, killed = NAMES[:3], NAMES[3], NAMES[4:7]
@@ -270,7 +269,6 @@ def _nothing_is_left(folder, peers):
     assert peers
 
 
-@pytest.mark.slow
 def test_no_query_is_printed_or_logged(tmp_path, engine):
     """Not by a request that cannot be read, a back end that fails, a friend who lies; with all warnings on."""
     ports = held_ports(2)
@@ -334,7 +332,6 @@ def _browse(folder, url, *flags):
     return subprocess.run(command, capture_output=True, text=True, timeout=120).stdout
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here")
 def test_a_browser_lets_only_its_owner_search(tmp_path, engine):
     """Even a page that knows the secret gets nothing: on another site, on another port, or by rebinding."""

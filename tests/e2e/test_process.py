@@ -33,7 +33,6 @@ def long_log(tmp_path_factory):
     return path
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
 def test_a_signal_leaves_nothing(long_log, tmp_path, number):
     log = tmp_path / "log.tsv.gz"
@@ -143,7 +142,6 @@ def small_disk(tmp_path):
     subprocess.run(["umount", folder], check=True)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["safe.tsv", "safe.jsonl", "safe.csv.gz"])
 def test_a_full_disk_leaves_nothing(small_disk, tmp_path, name):
     log = tmp_path / "log.tsv"
@@ -156,7 +154,6 @@ def test_a_full_disk_leaves_nothing(small_disk, tmp_path, name):
     assert not list(small_disk.iterdir())
 
 
-@pytest.mark.slow
 def test_a_full_disk_for_scratch_files(small_disk, tmp_path):
     log = tmp_path / "log.tsv.gz"
     synth.write(log, 3000, 7)
@@ -232,7 +229,6 @@ def test_help_imports_nothing_heavy(words):
     assert int(commands) <= 5  # main, errors, console; options and the command itself
 
 
-@pytest.mark.slow
 def test_the_wheel_runs_in_a_clean_environment(tmp_path):
     """Build the wheel, put it alone into a new environment with the same dependencies, and use what it must bring.
 
@@ -268,7 +264,6 @@ def test_the_wheel_runs_in_a_clean_environment(tmp_path):
     assert "paper_000 " in studies
 
 
-@pytest.mark.slow
 def test_a_report_shows_queries_with_control_characters(tmp_path):
     """The renderer of charts aborts on an escape character, and left the rows of the log in TMPDIR."""
     typed = [f"tea {character}red" for character in "\x00\x01\x08\x0b\x0c\x1b\x1f\x7f\x85\x9f\ufdd0\ufffe\uffff"]

@@ -37,7 +37,6 @@ def test_mutations_are_many_and_repeatable():
     assert len(set(made)) > 400
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", PARSERS)
 def test_no_crash_no_hang_no_value_in_a_message(name):
     command = [sys.executable, "-m", "tests.fuzz.runner", name, str(COUNT), "--together", "20"]

@@ -16,6 +16,7 @@ from coterie.kernels._arrays import Lists
 from coterie.models import queries as affine_queries
 from tests.helpers import affinity_reference as plain
 from tests.helpers.affine_rows import FUNCTION_WORDS, ROWS, THETAS, crowded_rows, log_of
+from tests.helpers.examples import examples
 from tests.helpers.runs import a_run
 
 
@@ -152,7 +153,7 @@ def _graphs(draw):
     return near, users
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(_graphs(), st.sampled_from([1, 2, 4, 50]), st.data())
 def test_cores_are_those_of_the_definition(graph, levels, data):
     near, users = graph

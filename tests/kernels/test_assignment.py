@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from coterie.kernels.assignment import ANY_COST, TOO_LITTLE, TOO_MUCH, assign, workspace
 from tests.helpers.document_reference import cheapest
+from tests.helpers.examples import examples
 
 small = st.integers(1, 6).flatmap(
     lambda n: st.lists(st.lists(st.integers(0, 12), min_size=n, max_size=n), min_size=n, max_size=n)
@@ -26,7 +27,7 @@ def total(costs, columns):
     return sum(row[j] for row, j in zip(costs, columns, strict=True))
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(small)
 def test_no_permutation_is_cheaper(costs):
     cost, columns, rows = assigned(costs)
@@ -46,7 +47,7 @@ def test_larger_ones_are_those_of_the_textbook(n, values):
         assert columns == expected
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(small, st.integers(-2, 2))
 def test_limits_are_kept(costs, more):
     best = assigned(costs)[0]

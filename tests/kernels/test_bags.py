@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coterie.kernels.bags import Parts, bags, columns_of_owners, owners_of_parts, owners_with
+from tests.helpers.examples import examples
 
 OWNERS, THINGS, PARTS = 5, 6, 7
 lines = st.lists(st.tuples(st.integers(0, OWNERS - 1), st.integers(0, THINGS - 1)), max_size=40)
@@ -29,7 +30,7 @@ def _counters(had, lists):
     return [Counter(part for who, thing in had if who == owner for part in lists[thing]) for owner in range(OWNERS)]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 @given(had=lines)
 def test_what_each_owner_has(had):
     found = _bags(had)
@@ -39,7 +40,7 @@ def test_what_each_owner_has(had):
         assert list(zip(found.thing[some].tolist(), found.times[some].tolist(), strict=True)) == expected
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 @given(had=lines, lists=made_of, chosen=st.sets(st.integers(0, OWNERS - 1)), wanted=st.sets(st.integers(0, PARTS - 1)))
 def test_who_has_which_parts(had, lists, chosen, wanted):
     counters = _counters(had, lists)
@@ -49,7 +50,7 @@ def test_who_has_which_parts(had, lists, chosen, wanted):
     assert owners_with(flags, _bags(had), _parts(lists)).tolist() == [bool(wanted & set(each)) for each in counters]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 @given(
     had=lines,
     lists=made_of,

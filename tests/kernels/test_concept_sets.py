@@ -14,6 +14,7 @@ from coterie import taxonomies
 from coterie.kernels.concept_sets import UNIT, centroid, distances, gaps_of, mdav
 from coterie.models.concepts import encode
 from tests.helpers.concepts import QUERIES, TREE, frame_of, keys, reference_of, users
+from tests.helpers.examples import examples
 
 
 # `bank` and `port` mean several things; `wine` is a category with others below it.
@@ -44,7 +45,7 @@ def test_how_queries_are_understood():
     assert reference.means["quux dog xyzzy"] == (("query", "quux dog xyzzy"),)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(users, st.sampled_from([1, 2, 5]))
 def test_distances_and_centroids(people, categories):
     frame = frame_of(people)
@@ -64,7 +65,7 @@ def test_distances_and_centroids(people, categories):
     assert got.tolist() == [reference.distance([(name,) for name in expected], other) for other in profiles]
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(users, st.integers(2, 5), st.sampled_from([1, 5]))
 def test_the_same_partition_cluster_by_cluster(people, k, categories):
     frame, k = frame_of(people), min(k, len(people))

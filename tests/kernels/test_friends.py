@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from coterie.kernels import friends as kernel
 from coterie.simulate.graphs import by_rows
+from tests.helpers.examples import examples
 from tests.helpers.friends_reference import Friends
 
 CHOICES = [kernel.UNIFORM, kernel.BALANCED, kernel.SIMILAR, kernel.STICKY, kernel.BEST_FIT]
@@ -44,7 +45,7 @@ def _both(n, ends, author, rules, behaviour, stream):
     return list(found), expected, graph, ways
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(
     n=st.integers(1, 9),
     choice=st.sampled_from(CHOICES),

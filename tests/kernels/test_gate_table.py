@@ -2,7 +2,7 @@
 
 import numpy as np
 import polars as pl
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from coterie.gate.table import WHOLE, GateTable, Texts
@@ -33,7 +33,6 @@ _ROWS = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(st.integers(2, 4), st.lists(st.tuples(_ROWS, st.booleans()), max_size=5))
 def test_it_is_its_plain_version(k, chunks):
     table, plain = GateTable(k, KEYS), PlainTable(k)

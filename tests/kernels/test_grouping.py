@@ -13,6 +13,7 @@ from coterie.kernels import diversity, grouping
 from coterie.kernels.grouping import UNIT
 from coterie.models.groups import in_threads
 from tests.helpers import grouping_reference as reference
+from tests.helpers.examples import examples
 
 numbers = st.one_of(st.integers(-3, 3), st.integers(-UNIT, UNIT))
 vectors = hnp.arrays(np.int16, st.tuples(st.integers(4, 16), st.integers(1, 3)), elements=numbers)
@@ -60,7 +61,7 @@ def test_groups_have_k_to_2k_minus_1_members(small, n, k):
     assert group.size == n
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.integers(2, 30), st.integers(30, 80), st.integers(0, 2**62), st.sampled_from([1, 5]))
 def test_groups_of_equal_vectors(k, n, seed, different):
     """Nothing tells the vectors apart, so that neighbours are few and the same."""
@@ -142,7 +143,7 @@ def masks(topics, width):
     return found
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(vectors, st.integers(2, 4), st.data())
 def test_groups_are_mended(found, k, data):
     n = len(found)
@@ -159,7 +160,7 @@ def test_groups_are_mended(found, k, data):
         assert mended.tolist() == by_swaps
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(vectors, st.data())
 def test_groups_are_joined_until_none_shares_a_topic(found, data):
     n = len(found)

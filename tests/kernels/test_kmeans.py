@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from coterie.kernels import hausdorff, kmeans
 from tests.helpers import reference
+from tests.helpers.examples import examples
 from tests.helpers.microaggregation import encoded, frame_of, people, priority, users_of
 
 
@@ -18,7 +19,7 @@ def same_profile(users):
     return np.array([profiles.index(events) for events in profiles])
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(people(), st.data())
 def test_the_same_clusters(rows, data):
     frame = frame_of(rows)
@@ -29,7 +30,7 @@ def test_the_same_clusters(rows, data):
     assert got.tolist() == reference.kmeans(users, start, priority)
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(people(), st.integers(1, 3))
 def test_it_stops_after_some_rounds(rows, rounds):
     frame = frame_of(rows)
@@ -68,7 +69,7 @@ def test_a_cluster_without_users_starts_again():
     assert got.tolist() == [0, 0, 1]
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(people(most=6))
 def test_distances_of_pairs(rows):
     frame = frame_of(rows)

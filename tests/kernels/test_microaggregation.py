@@ -18,6 +18,7 @@ from coterie.kernels import hausdorff, mdav
 from coterie.models import events as aggregate
 from coterie.models import profiles
 from tests.helpers import reference
+from tests.helpers.examples import examples
 from tests.helpers.microaggregation import (
     START,
     URLS,
@@ -44,7 +45,7 @@ def test_levenshtein(found):
             assert not masks.any()
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(people(most=6), st.sampled_from(["text", "printed"]), st.sampled_from([0, 3, hausdorff.BUSY]))
 def test_distances(rows, eq1, busy):
     frame = frame_of(rows)
@@ -121,7 +122,7 @@ def test_centroid(rows, eq1, attrs, max_share, choice, times):
     assert got["group"].unique().to_list() == [7]
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(
     people(most=17),
     st.integers(2, 5),
@@ -157,7 +158,6 @@ def test_the_same_partition_where_the_average_record_shrinks(seed):
     assert got == reference.microaggregate(users_of(frame), 2, priority, "text", 10**6)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("k", [2, 3])
 def test_the_same_partition_on_a_synthetic_log(k):
     from coterie import api

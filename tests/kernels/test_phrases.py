@@ -19,6 +19,7 @@ from coterie.methods.microaggregate import Microaggregate
 from coterie.models import phrases as model
 from coterie.text.language import language
 from tests.helpers import phrase_reference as reference
+from tests.helpers.examples import examples
 
 WORDS = ["red", "rose", "of", "the", "garden", "手", "机", "手机", "x1", ""]
 USERS = ["ann", "bob", "cyd", "dan", "eve", "fay"]
@@ -38,7 +39,7 @@ def _cut_by_reference(typed, m):
     return {query: reference.cut(query, users, whole, m, stops) for query in whole}
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 @given(typed=rows, m=st.integers(2, 4), blocks=st.sampled_from([1, 3]))
 def test_members_have_the_phrases_of_the_plain_version(typed, m, blocks):
     found, _ = _found(typed, m, blocks)
@@ -55,7 +56,7 @@ def test_members_have_the_phrases_of_the_plain_version(typed, m, blocks):
     assert by_user == expected
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 @given(typed=rows, m=st.integers(2, 4), cut_at=st.integers(1, 5), seed=st.integers(0, 3))
 def test_profiles_are_those_of_the_plain_version(typed, m, cut_at, seed):
     found, run = _found(typed, m, seed=seed)
@@ -75,7 +76,7 @@ def test_profiles_are_those_of_the_plain_version(typed, m, cut_at, seed):
         assert sorted(t for t, n in got.select("text", "n").iter_rows() for _ in range(n)) == expected
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25))
 @given(typed=rows, m=st.integers(2, 3), k=st.integers(2, 3), seed=st.integers(0, 3))
 def test_the_judge_finds_the_same_with_code_of_its_own(typed, m, k, seed):
     log = coterie.log(pl.DataFrame(typed, schema=["user", "query"], orient="row"))

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from coterie.core.arrays import offsets
 from coterie.kernels.sequences import Steps, common_kinds, cut, cut_until_common, tree_of, visitors_of
 from tests.helpers import sequence_reference as reference
+from tests.helpers.examples import examples
 
 PAGES = 4
 steps = st.lists(st.integers(-1, PAGES - 1), min_size=0, max_size=12)
@@ -34,7 +35,7 @@ def spelled(tree, kind):
     return tuple(reversed(pages))
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(visits, st.integers(1, 4), st.integers(1, 13))
 def test_kinds_and_parts_are_those_of_the_plain_version(found, k, longest):
     walks = walks_of(found)
@@ -51,7 +52,7 @@ def test_kinds_and_parts_are_those_of_the_plain_version(found, k, longest):
         assert tuple(walks.page[begin : begin + length]) == kinds[kind]
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(visits, st.sets(st.lists(st.integers(0, PAGES - 1), min_size=1, max_size=4).map(tuple), max_size=6))
 def test_any_kinds_can_be_cut_off(found, kinds):
     """Also such that no beginning of one is allowed itself."""

@@ -6,10 +6,11 @@ from hypothesis import strategies as st
 
 from coterie.kernels import hausdorff, stand_ins
 from tests.helpers import reference
+from tests.helpers.examples import examples
 from tests.helpers.microaggregation import encoded, frame_of, people, users_of
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30))
 @given(rows=people(most=6), eq1=st.sampled_from(["text", "printed"]), data=st.data())
 def test_the_nearest_chosen_event_after_one_choice_and_another(rows, eq1, data):
     frame = frame_of(rows)

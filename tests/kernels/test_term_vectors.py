@@ -12,6 +12,7 @@ from coterie.kernels import term_vectors
 from coterie.kernels.term_vectors import Folding, Vectors, costs_of
 from coterie.models.documents import meanings
 from tests.helpers.documents import frame_of, lexicon_of, reference_of, senses_of, terms_in_trees, weighted
+from tests.helpers.examples import examples
 
 WORDS = [
     "laptop", "computer", "keyboard", "screen", "software", "horse", "dog", "cat", "lion", "monkey", "tiger", "bank",
@@ -41,7 +42,7 @@ def corpora(draw):
     ]  # fmt: skip
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80))
 @given(corpora())
 def test_distances_and_what_documents_have_in_common(corpus):
     parent, means, documents = corpus
@@ -60,7 +61,7 @@ def test_distances_and_what_documents_have_in_common(corpus):
         assert folding.apart(common, whole) == reference.distance(expected, of_all)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(corpora(), st.integers(2, 4), st.sampled_from([0, 2]))
 def test_the_same_partition_group_by_group(corpus, k, centre):
     parent, means, documents = corpus

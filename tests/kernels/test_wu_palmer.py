@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from coterie.kernels.term_vectors import UNIT, codes_of, common_node, costs_of, table
 from tests.helpers.documents import lexicon_of, reference_of, senses_of, terms_in_trees
+from tests.helpers.examples import examples
 
 
 def test_codes_are_in_the_order_of_distances():
@@ -20,7 +21,7 @@ def test_codes_are_in_the_order_of_distances():
     assert costs[-1] == UNIT
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(terms_in_trees(), st.data())
 def test_pairs_of_terms(case, data):
     parent, means = case

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from coterie.measures.attacks import _profiles
 from coterie.measures.attacks._profiles import Clues, best_names, parts_of
 from coterie.text.words import JOINT, words_and_letters
+from tests.helpers.examples import examples
 
 words = st.sampled_from(["a", "b", "c", "寿司", "の", "a寿", ""])
 texts = st.lists(st.lists(words, max_size=5).map(" ".join), max_size=8)
@@ -41,7 +42,7 @@ def table(some: list[str]) -> pl.DataFrame:
 @example([], ["a"])
 @example(["a", "a"], ["a"])
 @example(["a " * 50 + "b"], ["a " * 50 + "b", "c " + "a " * 50 + "b"])  # longer than what is looked through
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200))
 def test_texts_that_stand_in_others(parts, wholes):
     found = parts_of(table(parts), table(wholes))
     assert set(found.iter_rows()) == plain_parts(parts, wholes)
@@ -59,7 +60,7 @@ pairs = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), min_size=1, ma
     st.lists(st.lists(st.integers(0, 4), min_size=2, max_size=2), min_size=3, max_size=3),
     st.lists(st.integers(1, 2), min_size=5, max_size=5),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 def test_the_name_that_fits_best(kinds, amounts, size):
     users = pl.DataFrame({"id": [0, 1, 2]})
     clues = []

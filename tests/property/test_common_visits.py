@@ -19,6 +19,7 @@ from coterie.core.shapes import VISITS
 from coterie.methods.common_visits import CommonVisits
 from coterie.testing.scattered import Scattered
 from tests.helpers import sequence_reference as reference
+from tests.helpers.examples import examples
 from tests.helpers.random_visits import in_another_order
 
 PATHS = ["/", "/a", "/a/b", "/a/c", "/a/b/d", "/a/b?x=1", "/e", "odd", "/*"]
@@ -65,14 +66,14 @@ def released(release):
     return Counter((who, tuple(path), day) for path, day, who in table.select("path", "time", "original").iter_rows())
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(visits(), st.integers(2, 4), st.sampled_from([1, 2, 30]), st.booleans(), st.sampled_from(["prefix", "exact"]))
 def test_it_is_the_plain_reference(rows, k, most, days, paths):
     release = api.anonymize_prepared(log_of(rows), CommonVisits(k=k, max_pages=most, days=days, paths=paths), seed=1)
     assert released(release) == reference.common_visits(rows, k, most, days=days, prefixes=paths == "prefix")
 
 
-@settings(max_examples=12)
+@settings(max_examples=examples(12))
 @given(visits(), st.sampled_from([1, 10]))
 def test_visits_are_those_of_the_step(rows, minutes):
     log = coterie.prepare(log_of(rows), [f"sessions(minutes={minutes})"])
@@ -82,7 +83,7 @@ def test_visits_are_those_of_the_step(rows, minutes):
     assert released(release) == reference.common_visits(timed, 3, minutes=minutes)
 
 
-@settings(max_examples=12)
+@settings(max_examples=examples(12))
 @given(visits(), st.integers(2, 9), st.randoms())
 def test_order_and_blocks_do_not_matter(rows, blocks, random):
     log = log_of(rows)
@@ -107,7 +108,7 @@ def test_three_in_line_order_are_not_five():
     assert kinds[("/a", "/b")] == 3
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(10))
 @given(visits(), st.integers(2, 4), st.sampled_from(["prefix", "exact"]), st.booleans())
 def test_where_lines_have_no_order_pages_of_one_second_are_visits_of_their_own(rows, k, paths, sessions):
     log = coterie.prepare(log_of(rows), ["sessions"] if sessions else "none")
@@ -119,7 +120,7 @@ def test_where_lines_have_no_order_pages_of_one_second_are_visits_of_their_own(r
     assert coterie.verify(release, log).exit_code == 0, "on one machine, too"
 
 
-@settings(max_examples=12)
+@settings(max_examples=examples(12))
 @given(visits())
 def test_every_name_is_new(rows):
     log = log_of(rows)

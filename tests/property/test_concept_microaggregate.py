@@ -20,6 +20,7 @@ from coterie.promises import judge
 from coterie.promises.user_k_anonymity import UserKAnonymity
 from tests.helpers.concepts import QUERIES as TEXTS
 from tests.helpers.concepts import SEED, TREE, frame_of, reference_of, users
+from tests.helpers.examples import examples
 
 
 @pytest.fixture(scope="session")
@@ -37,7 +38,7 @@ def _keys(purpose, subjects):
     return randomness.keys(SEED, purpose, subjects)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(users, st.integers(2, 4), st.sampled_from([1, 5]))
 def test_it_is_the_plain_reference(file, people, k, categories):
     k = min(k, len(people))
@@ -88,7 +89,7 @@ def test_a_log_that_means_nothing(file):
         assert release.to_polars().height == 18
 
 
-@settings(max_examples=8)
+@settings(max_examples=examples(8))
 @given(users, st.sampled_from(["query", "label"]), st.randoms())
 def test_order_and_blocks_do_not_matter(people, synthetic, random):
     method = ConceptMicroaggregate(k=2, synthetic=synthetic, block_users=4)

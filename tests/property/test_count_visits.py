@@ -17,6 +17,7 @@ from coterie.methods.count_visits import CountVisits
 from coterie.testing import visits_log
 from tests.helpers import visit_counts_reference as reference
 from tests.helpers.broken_visits import CHROME, FIREFOX, visited
+from tests.helpers.examples import examples
 from tests.helpers.random_visits import in_another_order
 
 START = datetime(2020, 2, 3, 22)
@@ -55,7 +56,7 @@ def plain(rows):
     return [(visitor, time, path, HOSTS[referrer], BROWSERS[agent]) for visitor, time, path, referrer, agent in rows]
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     st.lists(lines, min_size=1, max_size=60),
     st.integers(2, 4),
@@ -70,7 +71,7 @@ def test_it_is_the_plain_reference(rows, k, tables, blocks, minutes):
     assert cells_of(rows, CountVisits(k=k, tables=tables), blocks, steps) == expected
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @given(st.lists(lines, min_size=4, max_size=40), st.randoms())
 def test_only_the_order_of_lines_of_one_second_matters(rows, random):
     rows = [*rows, *((f"v{number}", None, "/", None, None) for number in range(4))]

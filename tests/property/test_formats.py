@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import coterie
 from coterie.errors import CoterieError
+from tests.helpers.examples import examples
 
 NAMES = ("aol", "excite", "sogou", "clf", "ubi", "table")
 CANARY = "zqcanaryqz"
@@ -68,7 +69,7 @@ interesting = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(
     data=st.one_of(
         st.binary(max_size=300),
@@ -80,7 +81,7 @@ def test_any_bytes(data, format):
     survives(data, format)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(head=st.sampled_from([b"PAR1", b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd", b'{"query":', b"[{", b"query\t"]),
        data=st.binary(max_size=200), format=st.sampled_from((None, "table", "ubi")))  # fmt: skip
 def test_any_bytes_after_a_promising_start(head, data, format):
@@ -88,7 +89,7 @@ def test_any_bytes_after_a_promising_start(head, data, format):
 
 
 @pytest.mark.parametrize("kind", VALID)
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(edits=st.data())
 def test_mutated_files(kind, edits):
     lines = [line.encode() for line in VALID[kind]]
@@ -131,7 +132,7 @@ def write_as(frame: pl.DataFrame, kind: str, path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["csv", "tsv", "parquet", "jsonl"])
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(rows=st.lists(row, min_size=1, max_size=6))
 @example(rows=[(None, None, "", None, None)])
 @example(rows=[(None, None, " ", None, None), ("", None, "\r", 0, "\n")])
@@ -149,7 +150,7 @@ def test_round_trip(kind, rows):
         assert coterie.log(frame).to_polars().equals(frame)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(rows=st.lists(row, min_size=1, max_size=6), order=st.permutations(list(SCHEMA)))
 def test_column_order_and_names_do_not_matter(rows, order):
     frame = coterie.log(pl.DataFrame(rows, schema=SCHEMA, orient="row")).to_polars()
@@ -163,7 +164,7 @@ def test_column_order_and_names_do_not_matter(rows, order):
         assert log.to_polars().equals(frame)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(query=text, user=text, damaged=st.booleans())
 def test_the_slow_way_of_csv_reads_what_the_fast_way_reads(query, user, damaged):
     """One damaged line sends a file the other way; the rest of it must not change."""

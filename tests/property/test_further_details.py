@@ -16,6 +16,7 @@ from coterie.methods.suppress_rare import SuppressRare
 from coterie.methods.unprotected import Unprotected
 from coterie.testing.strategies import logs
 from tests.helpers import reference, word_sets_reference
+from tests.helpers.examples import examples
 
 DEVICES, COUNTRIES = [None, "phone", "desk", 'a "b", c'], ["de", "fr", None]
 TIMES = st.sampled_from(["drop", "quarter", "month", "week", "day", "hour"])
@@ -77,7 +78,7 @@ METHODS = st.sampled_from([
 ])  # fmt: skip
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(detailed_logs(), METHODS, st.integers(2, 5))
 def test_method_and_judge_agree_whatever_the_blocks(log, method, blocks):
     release = api.anonymize_prepared(log, method, seed=1)
@@ -89,7 +90,7 @@ def test_method_and_judge_agree_whatever_the_blocks(log, method, blocks):
 @pytest.mark.parametrize("kind", ["tsv", "csv", "jsonl", "parquet", "csv.gz"])
 @pytest.mark.parametrize("method", [SuppressRare(k=2), Allowlist(k=2, users="day")])
 def test_files_hold_what_was_released(kind, method, tmp_path):
-    @settings(max_examples=3)
+    @settings(max_examples=examples(3))
     @given(detailed_logs())
     def check(log):
         release = api.anonymize_prepared(log, method, seed=1)

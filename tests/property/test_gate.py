@@ -13,6 +13,7 @@ from coterie import api
 from coterie.errors import InputError
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.methods.windowed_counts import WindowedCounts
+from tests.helpers.examples import examples
 from tests.helpers.gates import lines_of_gate, rows_of, totals
 
 _ROW = st.tuples(
@@ -44,7 +45,7 @@ def _batch(frame, k, window):
     return sorted(found)
 
 
-@settings(deadline=None, max_examples=10)
+@settings(max_examples=examples(10))
 @given(_LOGS, _K, st.sampled_from(["window", "part"]))
 def test_it_is_suppress_rare_within_each_window(log, k, rest):
     assert totals(_lines([log], k=k, rest=rest)) == _batch(log, k, "1d")
@@ -65,7 +66,7 @@ def _chunks(log, draw):
     return chunks
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=examples(15))
 @given(_LOGS, _K, st.integers(0, 10**6), st.sampled_from(["1h", "6h", "1d"]))
 def test_order_and_chunks_do_not_matter(log, k, seed, flush):
     whole = _lines([log], k=k, flush=flush)
@@ -74,7 +75,7 @@ def test_order_and_chunks_do_not_matter(log, k, seed, flush):
     assert _lines(_chunks(log, random.Random(seed)), k=k, flush=flush).equals(whole), "chunks change nothing at all"
 
 
-@settings(deadline=None, max_examples=10)
+@settings(max_examples=examples(10))
 @given(_LOGS, _K)
 def test_one_part_for_each_window_is_windowed_counts(log, k):
     given = _lines([log], k=k, flush="1d").drop("part").sort("table", "item", "detail")
@@ -86,7 +87,7 @@ def test_one_part_for_each_window_is_windowed_counts(log, k):
     assert given.rows() == expected.select("table", "item", "detail", "count").sort("table", "item", "detail").rows()
 
 
-@settings(deadline=None, max_examples=10)
+@settings(max_examples=examples(10))
 @given(_LOGS, _K)
 def test_every_row_of_a_part_has_k_people_but_for_rests(log, k):
     lines = _lines([log], k=k, flush="1h")

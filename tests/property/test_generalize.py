@@ -24,6 +24,7 @@ from coterie.methods.generalize_users import GeneralizeUsers
 from coterie.promises.concept_k_anonymity import generalized
 from coterie.testing import queries_log
 from tests.helpers import generalize_reference as plain
+from tests.helpers.examples import examples
 from tests.helpers.small_trees import tree_of, trees
 
 WORDS = ("dog", "wolf", "cats", "animal", "car", "bank", "new york", "in", "object", "entity", "qqzzx", "bread", "red")
@@ -67,7 +68,7 @@ def _expected(log, tree, method):
     return {q: None if c is None else tree.names[near[c]] for q, c in zip(queries, into, strict=True)}, people
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(
     logs(),
     st.integers(2, 4),
@@ -90,7 +91,7 @@ def test_queries_become_concepts(log, k, size, paper_compat, users):
     assert coterie.verify(release, log).exit_code == 0
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(trees(), st.data(), st.integers(2, 3))
 def test_a_tree_of_ones_own(parent, data, k):
     assume(len(parent) > 1)  # a root alone is not a packed taxonomy
@@ -113,7 +114,7 @@ def test_a_tree_of_ones_own(parent, data, k):
         assert release.promises[0].taxonomy.startswith("sha256:")
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(logs(), st.integers(2, 3))
 def test_users_become_sets_of_concepts(log, k):
     tree = taxonomies.load("wordnet")
@@ -142,7 +143,7 @@ def test_users_become_sets_of_concepts(log, k):
             assert any(node in plain.way(parent, c) for c in records[user]), "and nothing else is said"
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(logs(), st.integers(2, 3), st.booleans())
 def test_certainty_penalty(log, k, by_user):
     tree = taxonomies.load("wordnet")

@@ -18,6 +18,7 @@ from coterie.text.agents import parse_agents
 from coterie.text.hosts import host_of
 from tests.helpers import visits_reference as reference
 from tests.helpers.broken_visits import CHROME, FIREFOX
+from tests.helpers.examples import examples
 
 START = datetime(2020, 2, 3, 22)
 COLUMNS = {"referrer": "referrer", "browser": "agent", "hour": "time", "day": "time", "status": "status"}
@@ -68,7 +69,7 @@ def expected(rows, k, details):
     return pl.DataFrame(released, {name: shape.schema[name] for name in shape.released}, orient="row").sort(shape.order)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     st.lists(lines, min_size=1, max_size=50), st.integers(2, 4), st.sampled_from(CHOICES), st.sampled_from([1, 1, 3])
 )
@@ -79,7 +80,7 @@ def test_it_is_the_plain_reference(rows, k, details, blocks):
     assert release.verdict.largest_k >= k
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @given(st.lists(lines, min_size=4, max_size=40), st.randoms())
 def test_the_order_of_rows_does_not_matter(rows, random):
     rows = [*rows, *((f"v{number}", None, "/", None, None, None) for number in range(4))]

@@ -19,6 +19,7 @@ from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.semantic_microaggregate import SemanticMicroaggregate
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.testing.strategies import logs
+from tests.helpers.examples import examples
 from tests.helpers.tasks import how
 
 METHODS = (
@@ -139,7 +140,7 @@ def test_a_topic_that_everybody_has_is_refused(tmp_path):
         api.anonymize_prepared(log, method, seed=2, groups_of=some)
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(logs(min_users=8, max_rows=60), st.sampled_from(METHODS[:4]), st.sampled_from(METHODS[:4]), st.integers(2, 8))
 def test_any_log(log, before, after, k):
     first = api.anonymize_prepared(log, before(k=2), seed=1)

@@ -17,6 +17,7 @@ from coterie.methods.microaggregate import Microaggregate
 from coterie.models import interests
 from coterie.synth.topics import THEMES
 from coterie.testing.strategies import logs
+from tests.helpers.examples import examples
 from tests.helpers.runs import a_run, plan_of
 
 QUERIES = {"publish": "queries", "attrs": "nearest"}
@@ -32,7 +33,7 @@ def groups_of(release):
     return release.record.subjects.collect().select(user="original", group="group")
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(logs(min_users=8, max_rows=60), st.sampled_from(MODES), st.integers(2, 9), st.randoms())
 def test_order_and_blocks_do_not_matter(log, mode, blocks, random):
     method = InterestMicroaggregate(k=2, **mode)

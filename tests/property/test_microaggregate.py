@@ -28,6 +28,7 @@ from coterie.testing.strategies import logs
 from coterie.text.hosts import host_of
 from tests.helpers import reference
 from tests.helpers.broken_methods import AltersOneRow
+from tests.helpers.examples import examples
 from tests.helpers.hand_made import case_of, check_of
 from tests.helpers.microaggregation import SEED, priority, users_of
 from tests.helpers.runs import a_run, plan_of
@@ -56,7 +57,7 @@ def _profiles(rows):
     return found
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(logs(min_users=4), st.integers(2, 4), st.sampled_from(["text", "printed"]), st.sampled_from(TIMES))
 def test_it_is_the_plain_reference(log, k, eq1, times):
     frame = log.frame.select(QUERIES.released).collect().drop_nulls("user").sort("user", *EVENT_ORDER)
@@ -75,7 +76,7 @@ def test_it_is_the_plain_reference(log, k, eq1, times):
     assert ordered(got) == ordered(expected)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(logs(min_users=8, max_rows=60), st.sampled_from(MODES), st.integers(2, 9), st.randoms())
 def test_order_and_blocks_do_not_matter(log, mode, blocks, random):
     method = Microaggregate(k=2, **mode)
@@ -139,7 +140,6 @@ def test_blocks(users, wanted, k, sizes):
     assert again.equals(blocks)
 
 
-@pytest.mark.slow
 def test_users_with_one_query_and_one_with_very_many():
     rows = [(0, f"u{i}", None, f"word{i % 5}", None, None) for i in range(12)]
     rows += [(0, "busy", None, f"word{i} other{i % 977}", None, None) for i in range(100_000)]

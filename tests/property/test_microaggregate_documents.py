@@ -21,6 +21,7 @@ from coterie.errors import InputError, ParameterError
 from coterie.methods.microaggregate_documents import MicroaggregateDocuments
 from coterie.testing import check_method, terms_log
 from tests.helpers.documents import frame_of, lexicon_of, weighted
+from tests.helpers.examples import examples
 
 WORDS = ["laptop", "computer", "keyboard", "screen", "horse", "dog", "cat", "lion", "bank", "river", "money", "wine"]
 
@@ -66,7 +67,7 @@ def released(release):
     return {doc: dict(part.select("term", "weight").rows()) for (doc,), part in rows.group_by("original")}
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40))
 @given(corpora(), st.integers(2, 4), st.sampled_from(["interest", "random"]), st.sampled_from([0.0, 0.5, 1.0]))
 def test_common_terms_are_those_of_the_plain_version(log, k, groups, share):
     release = api.anonymize_prepared(log, MicroaggregateDocuments(k=k, groups=groups, share=share), seed=3)

@@ -27,6 +27,7 @@ from coterie.models.events import EVENT, EVENT_ORDER
 from coterie.testing._logs import visits_log
 from coterie.testing.strategies import logs
 from tests.helpers import reference
+from tests.helpers.examples import examples
 from tests.helpers.microaggregation import SEED, priority, users_of
 
 labels = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=25)
@@ -75,7 +76,7 @@ def _scores(log, release, name):
     return {key: value for _, key, value, *_ in coterie.measure(release, [name], original=log, seed=SEED).iter_rows()}
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(logs(min_users=4), st.integers(2, 3))
 def test_partition_agreement(log, k):
     release = api.anonymize_prepared(log, Microaggregate(k=k), seed=SEED)
@@ -95,7 +96,7 @@ def test_partition_agreement(log, k):
         assert scores[f"largest_{kappa}"] == pytest.approx(100 * max(map(other.count, other)) / len(other))
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(logs(min_users=4), st.integers(2, 3), st.sampled_from(["text", "printed"]))
 def test_homogeneity(log, k, eq1):
     release = api.anonymize_prepared(log, Microaggregate(k=k, eq1=eq1), seed=SEED)
@@ -141,7 +142,7 @@ def _published(log):
     return replace(release, log=replace(release.log, shape=QUERIES, frame=renamed.lazy()), record=record)
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(logs(min_users=4))
 def test_a_log_agrees_with_itself(log):
     scores = _scores(log, _published(log), "partition_agreement")

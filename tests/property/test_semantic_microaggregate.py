@@ -19,6 +19,7 @@ from coterie.methods.semantic_microaggregate import SemanticMicroaggregate
 from coterie.models.words import word_hashes
 from coterie.taxonomies import build
 from tests.helpers import semantic_reference as reference
+from tests.helpers.examples import examples
 from tests.helpers.microaggregation import SEED, priority
 from tests.helpers.runs import a_run, plan_of
 from tests.helpers.semantic_logs import WORDS, logs, paths
@@ -61,7 +62,7 @@ def _plain(pairs, method):
     return {tuple(m): reference.profile([(u, queries[u]) for u in m], priority, method.max_share) for m in members}
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(logs, st.integers(2, 4), st.sampled_from([
     {}, {"normalize": "cosine"}, {"leftovers": "nearest"}, {"leftovers": "suppress"},
     {"unit": "query"}, {"categories": 1, "levels": 2}, {"max_share": 0.4}, {"max_share": 0.0},
@@ -71,7 +72,6 @@ def test_it_is_the_plain_reference(pairs, k, mode):
     _agree(pairs, SemanticMicroaggregate(k=k, **mode))
 
 
-@pytest.mark.slow
 def test_it_is_the_plain_reference_on_many_users():
     draw = random.Random(7)
     favourites = [draw.sample(WORDS, 4) for _ in range(400)]
@@ -95,7 +95,7 @@ def _agree(pairs, method):
             assert queries[released] == expected[group_of[original]]
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(logs, st.sampled_from(MODES), st.integers(2, 9), st.randoms())
 def test_order_and_blocks_do_not_matter(pairs, mode, blocks, random):
     method, log = SemanticMicroaggregate(k=2, **mode), _log(pairs)
@@ -142,7 +142,7 @@ def test_a_user_gives_her_share_and_no_more_than_she_typed():
 
 
 @given(logs, st.sampled_from([SemanticMicroaggregate(k=2), Microaggregate(k=2, attrs="drop")]))
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_queries_that_one_user_typed_alone_are_counted(pairs, method):
     log = _log(pairs)
     release = api.anonymize_prepared(log, method, seed=1)

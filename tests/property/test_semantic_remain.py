@@ -13,6 +13,7 @@ from coterie.methods.semantic_microaggregate import SemanticMicroaggregate
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.testing._logs import visits_log
 from tests.helpers import semantic_reference as reference
+from tests.helpers.examples import examples
 from tests.helpers.semantic_logs import log_of as _log
 from tests.helpers.semantic_logs import logs, paths
 from tests.helpers.taxonomy_reference import tree_of
@@ -43,7 +44,7 @@ def _after(log, release):
     return after
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(logs, st.sampled_from(METHODS), st.sampled_from([1, 5]))
 def test_it_is_the_plain_reference(pairs, method, categories):
     log = _log(pairs)

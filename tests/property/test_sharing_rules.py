@@ -16,6 +16,7 @@ from coterie.methods.suppress_rare import SuppressRare
 from coterie.methods.unprotected import Unprotected
 from coterie.testing.strategies import logs
 from tests.helpers import reference
+from tests.helpers.examples import examples
 
 LINKS = {
     "users": st.sampled_from(["mini", "day", "session", "pseudonym", "drop"]),
@@ -37,7 +38,7 @@ LOGS = logs(min_users=4).map(
 )
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(st.one_of(LOGS, logs(min_users=4)), METHODS, st.integers(2, 5), st.randoms())
 def test_method_and_judge_agree_whatever_the_order_and_the_blocks(log, method, blocks, random):
     if getattr(method, "window", "all") != "all" and log.to_polars()["time"].null_count() == log.to_polars().height:

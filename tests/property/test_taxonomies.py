@@ -17,6 +17,7 @@ from coterie import taxonomies
 from coterie.taxonomies import by_depth, totals
 from coterie.taxonomies.build import Categories, from_categories
 from coterie.text.language import language
+from tests.helpers.examples import examples
 from tests.helpers.small_trees import from_paths
 from tests.helpers.taxonomy_reference import Reference, forms_of, tree_of
 
@@ -99,7 +100,7 @@ queries = st.lists(st.one_of(st.none(), st.lists(messy, max_size=7).map(" ".join
 
 
 @given(lexicons, queries, st.sampled_from(["term", "query"]), st.booleans(), st.booleans(), st.integers(1, 3))
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @pytest.mark.parametrize("stemmed", [False, True])
 def test_lookup_against_the_reference(stemmed, forms, asked, unit, stop_words, phrases, categories):
     irregular = {"oxen": "ox"} if "ox" in forms and not stemmed else {}
@@ -130,7 +131,7 @@ def test_lookup_against_the_reference(stemmed, forms, asked, unit, stop_words, p
 
 
 @given(lexicons, queries, st.integers(1, 3))
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_chunks_change_nothing(forms, asked, size):
     tree, asked = tree_of([-1, 0, 0, 1, 3], forms), pl.Series(asked, dtype=pl.String)
     whole = tree.classify(asked)
@@ -142,7 +143,7 @@ def test_chunks_change_nothing(forms, asked, size):
 
 
 @given(st.lists(st.lists(st.sampled_from(WORDS), max_size=5).map(" ".join), max_size=20))
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 def test_wordnet_against_the_reference(wordnet_reference, asked):
     asked += [
         "glass churches",
@@ -170,7 +171,7 @@ labels = st.sampled_from(["Arts", "Music", "News", "Ärzte", "Bed & Breakfast", 
 
 
 @given(st.lists(st.lists(labels, min_size=1, max_size=4), min_size=1, max_size=12), st.randoms(use_true_random=False))
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_trees_of_paths(paths, random):
     tree = from_paths(paths)
     prefixes = {tuple(path[:n]) for path in paths for n in range(1, len(path) + 1)}
@@ -237,7 +238,7 @@ def test_ranks_by_bm25(categories):
 
 
 @given(parents(most=12).filter(lambda parent: parent.size > 1), lexicons, st.booleans())
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_packing_keeps_everything(tmp_path_factory, given_parent, forms, stemmed):
     _, parent = by_depth(given_parent)
     forms = {form: [sense % parent.size for sense in senses] for form, senses in forms.items()}

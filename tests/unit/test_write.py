@@ -52,7 +52,6 @@ def test_the_same_run_gives_the_same_bytes(tmp_path, kind):
     assert all(other == first for other in others)
 
 
-@pytest.mark.slow
 def test_the_same_bytes_for_many_rows_and_any_threads(tmp_path):
     """Large enough that rows arrive in several pieces, in an order that threads could change."""
     code = (

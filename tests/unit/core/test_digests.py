@@ -13,6 +13,7 @@ from coterie.core import digests as row_digest
 from coterie.core.digests import RowDigest, block_digest, digest_of_blocks, digest_of_rows
 from coterie.core.shapes import TIME
 from coterie.errors import InternalError
+from tests.helpers.examples import examples
 
 SCHEMA = {"who": pl.String, "when": TIME, "place": pl.Int32, "weight": pl.Float64}
 KINDS = {"who": "text", "when": "time", "place": "whole", "weight": "number"}
@@ -54,7 +55,7 @@ ROW = st.tuples(
 
 
 @example(rows=[(None, None, None, -0.0)], block=1, cuts=[])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40))
 @given(rows=st.lists(ROW, max_size=12), block=st.integers(1, 5), cuts=st.lists(st.integers(0, 12), max_size=4))
 def test_as_defined_however_rows_arrive(rows, block, cuts):
     frame = pl.DataFrame(rows, schema=SCHEMA, orient="row")

@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 
 from coterie.core import arrays
 from coterie.core.arrays import bytes_of, numbered
+from tests.helpers.examples import examples
 
 some = st.lists(st.none() | st.text(st.sampled_from("ab é寿\0"), max_size=20), max_size=9)
 
 
 @given(some, st.integers(0, 3), st.integers(1, 4))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 def test_the_bytes_of_texts(values, skipped, at_once):
     """Whatever stands before them, in however many pieces they are, and however many are put together."""
     column = pl.concat([pl.Series(["before"] * skipped, dtype=pl.String), pl.Series(values, dtype=pl.String)])[skipped:]
@@ -29,7 +30,7 @@ def test_the_bytes_of_texts(values, skipped, at_once):
 
 
 @given(st.lists(st.text("ab", max_size=3), max_size=12))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50))
 def test_numbers_of_texts(values):
     number, distinct = numbered(pl.Series(values, dtype=pl.String))
     assert [distinct[int(each)] for each in number] == values

@@ -9,6 +9,7 @@ from coterie.core.run import Run
 from coterie.engines.local import Local
 from coterie.models.pages import INTO, ITEM, VISITOR, kept_details, shared_prefixes, stays
 from tests.helpers import visits_reference as reference
+from tests.helpers.examples import examples
 
 DETAILS = {"host": pl.String, "family": pl.String, "hour": pl.Int64, "day": pl.Int64}
 INSTEAD = {"day": "hour"}
@@ -112,7 +113,7 @@ visits = st.tuples(
 ).map(lambda row: (*row, None if row[4] is None else row[4] // 2))
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.lists(visits, min_size=1, max_size=60), st.integers(2, 4), st.sampled_from([1, 1, 1, 3]))
 def test_it_is_the_plain_reference(rows, k, blocks):
     expected = reference.generalize(rows, k, {5: 4})

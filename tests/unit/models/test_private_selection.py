@@ -21,6 +21,7 @@ from coterie.kernels import spread as kernel
 from coterie.models import private_selection
 from coterie.models.private_selection import Pairs, pairs_of, picked, sums_above
 from coterie.models.private_tables import Budget, Stage, cells_of, tables_for, tables_of
+from tests.helpers.examples import examples
 
 
 @cache
@@ -48,7 +49,7 @@ def rows_of(pairs):
     return list(zip(users.tolist(), pairs.items[pairs.keys.tolist()].to_list(), strict=True))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25))
 @given(rows=users_and_items, k=st.integers(1, 4))
 def test_the_largest_contributions_are_left_out(rows, k):
     pairs, weights = pairs_from(rows)
@@ -58,7 +59,7 @@ def test_the_largest_contributions_are_left_out(rows, k):
         assert sums[number] == sum(given_to_it[: max(0, len(given_to_it) - (k - 1))])
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25))
 @given(rows=users_and_items, kept=st.sets(st.integers(0, 5)))
 def test_pairs_of_some_items(rows, kept):
     pairs, _ = pairs_from(rows)
@@ -74,7 +75,7 @@ def test_pairs_are_distinct_and_have_a_user():
     assert pairs.start.tolist() == [0, 1, 2]
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20))
 @given(
     wanted=st.lists(st.integers(0, 1 << 20), min_size=1, max_size=40),
     coins=st.lists(st.integers(0, 2**64 - 1), min_size=40, max_size=40),
@@ -110,7 +111,7 @@ def test_weights_are_the_largest_that_both_budgets_allow(wanted, coins):
     assert fits(low)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20))
 @given(priors=st.lists(st.integers(1, 1 << 20), min_size=1, max_size=60))
 def test_a_sketch_of_a_user_is_never_longer_than_its_unit(priors):
     sums = np.zeros(len(priors), dtype=np.int64)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from coterie.models.words import numbered_words, pieces_of, stem_hashes, typed_by, word_hashes
 from coterie.text.language import language
+from tests.helpers.examples import examples
 from tests.helpers.word_hash import smallest_hash
 
 TEXTS = ["red shoes", "shoes red", "", "  ", "red", "天气 today", "shoes  red shoes", "a" * 300]
@@ -44,7 +45,7 @@ SCRIPTS = ["ΟΔΟΣ", "σ", "й", "天", "気", "ー", "ｱ", "한", "ไ", "�
 texts = st.lists(st.sampled_from([*"aAéß9'’ .-", "the", *SCRIPTS]), max_size=12).map("".join)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200))
 @given(some=st.lists(texts, unique=True, max_size=8), name=st.sampled_from(["english", "german"]))
 def test_stems_of_texts_are_those_of_their_pieces(some, name):
     """Words are looked at once each; the plain version cuts whole texts."""
@@ -63,7 +64,7 @@ def test_words_have_running_numbers(lists):
     assert distinct.n_unique() == distinct.len() == len(set(flat))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50))
 @given(
     typed=st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["x", "y z", "", "手"])), min_size=1, max_size=30)
 )

@@ -19,6 +19,7 @@ from coterie.promises._phrase_recount import QueryTexts, TypedQueries
 from coterie.promises.phrase_users import PhraseUsers
 from coterie.promises.user_k_anonymity import UserKAnonymity
 from tests.helpers import phrase_reference as reference
+from tests.helpers.examples import examples
 from tests.helpers.hand_made import NAMES, case_of, check_of, log_of, run_of
 
 RUN = run_of(11)
@@ -59,7 +60,7 @@ WORDS = ["red", "rose", "of", "手", "手机", "x", ""]
 texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=5).map(" ".join)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 @given(queries=st.lists(texts, min_size=1, max_size=12, unique=True), phrases=st.lists(texts, max_size=8, unique=True))
 def test_a_phrase_stands_where_the_plain_version_finds_it(queries, phrases):
     found = QueryTexts(pl.Series("query", queries)).with_phrases(pl.Series("phrase", phrases, dtype=pl.String))
@@ -69,7 +70,7 @@ def test_a_phrase_stands_where_the_plain_version_finds_it(queries, phrases):
     assert found.height == len(expected)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 @given(
     typed=st.lists(st.tuples(st.sampled_from("abcdef"), texts), min_size=1, max_size=20),
     phrases=st.lists(texts, max_size=8, unique=True),

@@ -18,6 +18,7 @@ from coterie.promises.visit_k_anonymity import VisitKAnonymity
 from coterie.text.agents import VISITOR_PARTS, parse_agents
 from coterie.text.hosts import host_of
 from tests.helpers.broken_visits import CAUGHT_BY, CHROME, FIREFOX, visited
+from tests.helpers.examples import examples
 
 
 @pytest.fixture(scope="module")
@@ -170,13 +171,13 @@ urls = st.lists(
 ).map("".join)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.one_of(urls, st.text(max_size=20)))
 def test_hosts_are_those_of_the_method(url):
     assert host(url) == (host_of(url) or None)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(
     st.one_of(st.text(max_size=60), st.sampled_from([FIREFOX.format(9), CHROME.format(9), "x" * 2000 + "Firefox/9"]))
 )

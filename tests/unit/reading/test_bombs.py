@@ -55,14 +55,12 @@ def _bomb(path, block):
     return path
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["gz", "zst"])
 def test_a_compressed_line_without_end(tmp_path, suffix):
     path = _bomb(tmp_path / f"log.tsv.{suffix}", b"a" * (1 << 24))
     assert "has a line of more than 16 MB" in _refused("inspect", path, "--format", "aol")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["gz", "zst"])
 def test_a_compressed_file_that_unpacks_too_much(tmp_path, suffix):
     """Short lines, ever the same: 10,000 times the size of the file."""
@@ -71,7 +69,6 @@ def test_a_compressed_file_that_unpacks_too_much(tmp_path, suffix):
     assert "unpacks to more than 1 GB and 300 times its size" in message
 
 
-@pytest.mark.slow
 def test_a_line_of_100_megabytes(tmp_path):
     path = tmp_path / "log.tsv"
     with path.open("wb") as out:
@@ -80,7 +77,6 @@ def test_a_line_of_100_megabytes(tmp_path):
     assert "has a line of more than 16 MB" in _refused("inspect", path)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["tsv", "csv", "jsonl"])
 def test_200_000_columns(tmp_path, kind):
     path = tmp_path / f"log.{kind}"
@@ -92,7 +88,6 @@ def test_200_000_columns(tmp_path, kind):
     assert "more than 10,000 columns" in _refused("inspect", path)
 
 
-@pytest.mark.slow
 def test_a_taxonomy_of_many_labels(tmp_path):
     path = tmp_path / "tree.npz"
     with (

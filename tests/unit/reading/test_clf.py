@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import coterie
 from coterie.errors import InputError
 from coterie.reading.formats import clf
+from tests.helpers.examples import examples
 
 TIME = "[10/Oct/2000:13:55:36 -0700]"
 UTC = datetime(2000, 10, 10, 20, 55, 36)
@@ -232,7 +233,7 @@ def strange_lines(draw):
     return " ".join(tokens)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.lists(strange_lines(), min_size=1, max_size=20))
 def test_usual_lines_are_read_as_all_others_are(lines):
     frame = pl.LazyFrame({"row": range(len(lines)), "line": lines}, schema={"row": pl.UInt64, "line": pl.String})

@@ -17,6 +17,7 @@ from coterie.reading import searches as _searches
 from coterie.reading.reading import Reading
 from coterie.reading.searches import search_params
 from coterie.writing.target import Target
+from tests.helpers.examples import examples
 from tests.helpers.tasks import how
 
 GOOGLE = "https://www.google.com/search?q={}"
@@ -96,7 +97,7 @@ def test_bytes_of_an_older_encoding_are_told(searched):
     assert "tea" not in " ".join(log.history[0].notes)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.text(min_size=1, max_size=20))
 def test_what_a_browser_writes_is_read_back(text):
     expected = " ".join(

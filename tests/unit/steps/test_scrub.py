@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import coterie
@@ -176,13 +176,11 @@ FRAGMENTS = st.sampled_from(
 NEAR = st.lists(FRAGMENTS, max_size=8).map("".join)
 
 
-@settings(deadline=None)
 @given(st.lists(NEAR | st.text(max_size=40), max_size=20))
 def test_find_agrees_with_kinds(texts: list[str]) -> None:
     assert find(pl.Series(texts, dtype=pl.String)).to_list() == [first(text) for text in texts]
 
 
-@settings(deadline=None)
 @given(st.text())
 def test_kinds_never_raises_and_keeps_the_fixed_order(text: str) -> None:
     order = [r.name for r in RECOGNIZERS]

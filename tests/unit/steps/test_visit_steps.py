@@ -27,6 +27,7 @@ from coterie.steps.drop_bots import DropBots
 from coterie.steps.strip_query import StripQuery
 from coterie.testing import queries_log, visits_log
 from coterie.writing.target import Target
+from tests.helpers.examples import examples
 from tests.helpers.tasks import how
 
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:{0}.0) Gecko/20100101 Firefox/{0}.{1}"
@@ -100,7 +101,7 @@ def test_parameters_that_stay_stand_in_one_order(address, page):
         assert _column("path", [StripQuery(keep_params=names)], [address]) == [page]
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(st.text("/ab?&;=#%3é ", max_size=12))
 def test_cutting_twice_is_cutting_once(address):
     for step in ("strip_query", "strip_query(keep_params=a)"):

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from coterie.errors import MissingError
 from coterie.text import agents
 from coterie.text.agents import PARTS, parse_agents, parse_browsers
+from tests.helpers.examples import examples
 
 WINDOWS = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120.0.0.0"
 KNOWN = {
@@ -63,7 +64,7 @@ def test_browsers_alone_are_the_same():
     assert parse_browsers(pl.Series([None])).to_list() == [None]
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.text(max_size=60))
 def test_labels_are_in_lower_case_and_never_empty(agent):
     labels = parse_agents(pl.Series([agent])).row(0)[:-1]

@@ -50,7 +50,6 @@ def test_what_we_write(tmp_path, kind, count):
     assert check.text.endswith(f"({path.stat().st_size:,} bytes)")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["tsv", "csv", "parquet", "jsonl", "tsv.gz", "csv.zst"])
 def test_many_rows_and_other_pieces(tmp_path, kind):
     """More rows than a row group of Parquet has, and a chunk of text."""
@@ -60,7 +59,6 @@ def test_many_rows_and_other_pieces(tmp_path, kind):
     assert _judged(path).status == "passed"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["parquet", "tsv.gz", "csv.zst"])
 def test_any_number_of_threads(tmp_path, kind):
     path = tmp_path / f"safe.{kind}"

@@ -18,6 +18,7 @@ from coterie.methods.suppress_rare import SuppressRare
 from coterie.testing import queries_log
 from coterie.writing import files
 from coterie.writing.record import RunFile, read_record, remove_record, write_record
+from tests.helpers.examples import examples
 
 RUN = {
     "method": "suppress_rare",
@@ -287,7 +288,7 @@ _scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False
     tables=st.dictionaries(st.from_regex(r"[a-z_]{1,20}\Z", fullmatch=True), st.just(ROWS), max_size=3),
     keep_rows=st.booleans(),
 )
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 def test_what_is_written_is_read(tmp_path_factory, parameters, seed, steps, tables, keep_rows):
     tables = {name: frame for name, frame in tables.items() if name not in ("rows", "subjects")}
     run = {**RUN, "parameters": parameters, "seed": seed, "history": steps}

@@ -10,6 +10,7 @@ from coterie.errors import BrokenPromiseError
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.testing import queries_log
 from coterie.writing import canonical, files
+from tests.helpers.examples import examples
 
 KINDS = ["tsv", "csv", "jsonl", "tsv.gz", "jsonl.zst"]
 
@@ -64,7 +65,7 @@ LINES = st.lists(st.sampled_from(["a", '"x\ny"', '"""\n"', "b,c", ""]), max_size
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(LINES, st.integers(1, 30), st.integers(1, 20))
 def test_blocks_are_whole_lines_with_all_quotes_closed(text, most, size):
     before = canonical.BYTES_AT_ONCE

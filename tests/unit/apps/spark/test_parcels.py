@@ -12,6 +12,7 @@ from polars.testing import assert_frame_equal
 from coterie.apps.spark import parcels
 from coterie.engines.remote import Piece, said
 from coterie.errors import InternalError
+from tests.helpers.examples import examples
 
 pytest.importorskip("pyarrow")
 
@@ -62,7 +63,7 @@ def test_every_part_has_an_address(parts):
     assert (parcels._murmur(addresses) % parts).tolist() == list(range(parts))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40))
 @given(TABLES, PARTS)
 def test_equal_keys_go_to_one_part_and_nothing_is_lost(table, parts):
     found = arrived(run(parcels.cutting(as_frames(table.head(7), table.slice(7)), ["key"], parts)), parts)
@@ -88,7 +89,7 @@ def test_several_keys_are_one():
     assert sum(map(len, pairs)) == 4
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40))
 @given(TABLES, PARTS)
 def test_sorted_ranges_one_after_the_other_are_the_sorted_table(table, parts):
     by = ["key", "value"]
@@ -115,7 +116,7 @@ def test_ranges_that_arrive_together_are_refused():
     assert isinstance(said(str(error.value)), InternalError)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40))
 @given(TABLES, TABLES, st.sampled_from(["inner", "left", "semi", "anti"]), PARTS)
 def test_joins_of_parts_are_the_join(table, other, how, parts):
     other = other.rename({"value": "more"}).unique("key")
