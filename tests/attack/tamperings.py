@@ -1117,7 +1117,10 @@ def labels_of_an_invented_taxonomy(f: Forgery) -> None:
     from tests.helpers.small_trees import tree_of
 
     own = f.path.with_name("own.npz")
-    f.edit_run(parameters={**f.run["parameters"], "taxonomy": str(own)})
+    pl.DataFrame({"path": [str(own)]}).write_parquet(f.record / "taxonomy.parquet")
+    f.edit_run(
+        parameters={**f.run["parameters"], "taxonomy": str(own)}, tables={**f.run["tables"], "taxonomy": ["path"]}
+    )
     labels = _put_invented_labels(f)
     tree = tree_of([-1] + [0] * (labels.len() - 1))
     taxonomies.write(replace(tree, labels=labels.rename("text")), own)

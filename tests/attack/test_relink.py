@@ -56,8 +56,8 @@ def alone():
 def test_a_word_of_their_own_links_everything(alone, kind):
     crowd = _crowd(cut(alone, kind))
     attack = crowd.attack(30, 1, crowd.model())
-    assert attack.hit.mean() == 1
-    assert attack.chance.mean() < 0.05
+    assert attack["hit"].mean() == 1
+    assert attack["chance"].mean() < 0.05
 
 
 def test_what_has_nothing_in_common_is_not_found():
@@ -76,9 +76,9 @@ def test_hosts_tell(alone):
     query = pl.lit("thing") + pl.col("query").str.slice(-1)
     log = replace(alone, frame=alone.frame.with_columns(url=host, query=query))
     crowd = _crowd(cut(log, "session"))
-    assert crowd.attack(30, 1, crowd.model()).hit.mean() == 1
+    assert crowd.attack(30, 1, crowd.model())["hit"].mean() == 1
     without = _crowd(cut(replace(log, frame=log.frame.with_columns(url=pl.lit(None, pl.String))), "row"))
-    assert without.attack(30, 1, without.model()).hit.mean() == 0
+    assert without.attack(30, 1, without.model())["hit"].mean() == 0
 
 
 def test_smaller_pools_are_easier(monkeypatch):
@@ -127,7 +127,7 @@ def test_some_units_are_drawn(pairs, monkeypatch):
 def test_a_few_people_are_enough():
     """Nobody is left to rehearse on, and what has more in common comes first: here, the same things of the other."""
     crowd = _crowd(cut(own_words(people=2), "session"))
-    assert (crowd.pool, crowd.attack(2, 1, crowd.model()).hit.tolist()) == (2, [0.0] * 6)
+    assert (crowd.pool, crowd.attack(2, 1, crowd.model())["hit"].to_list()) == (2, [0.0] * 6)
     assert np.isfinite(crowd.model()).all()
 
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from coterie.core.arrays import offsets
 from coterie.kernels import word_sets
+from coterie.kernels._arrays import owners_by
 
 N_WORDS, N_USERS = 6, 5
 QUERIES = st.lists(
@@ -28,7 +29,7 @@ def _arrays(queries, k):
     words = word_sets.distinct(*_stretches([tokens for tokens, _ in queries]))
     user_start, users = _stretches([sorted(people) for _, people in queries])
     people = word_sets.People(user_start, users, np.diff(user_start) >= k)
-    return words, word_sets.postings(words, N_WORDS), people
+    return words, owners_by(words, N_WORDS), people
 
 
 def _users(some, queries):
@@ -80,7 +81,7 @@ def test_tables_grow():
     """More pairs than there is room for at first."""
     queries = [(list(range(200)), {0, 1})]
     words = word_sets.distinct(*_stretches([tokens for tokens, _ in queries]))
-    postings = word_sets.postings(words, 200)
+    postings = owners_by(words, 200)
     everything = np.ones(200, dtype=np.bool_)
     for k, pairs in ((2, 199 * 100), (3, 0)):
         people = word_sets.People(*_stretches([[0, 1]]), np.zeros(1, dtype=np.bool_))

@@ -123,10 +123,12 @@ _STRINGS = st.sampled_from(["abcd", "abce", "abcf", "abcg", "abc", "abd", "abdef
 def test_the_value_of_a_suggestion(log, profile, query):
     items = pl.DataFrame({"item": log}).group_by("item").agg(pl.len().cast(pl.Int64).alias("n"))
     profiles = pl.DataFrame([("u", item) for item in profile], schema=["subject", "item"], orient="row")
-    box = completion.Suggestions(items, pl.Series([query]), profiles.cast(pl.String))
-    assert box.value(query) == pytest.approx(float(reference.reciprocal_rank(query, log)))
-    assert box.value(query, "u") == pytest.approx(float(reference.reciprocal_rank(query, log, profile)))
-    assert box.value(query, "v") == box.value(query)
+    typed = pl.DataFrame({"subject": ["u", "v"], "item": [query, query]})
+    trials = completion._trials(items, typed, profiles.cast(pl.String))
+    without = float(reference.reciprocal_rank(query, log))
+    assert trials["without_profile"].to_list() == pytest.approx([without, without])
+    with_profile = float(reference.reciprocal_rank(query, log, profile))
+    assert trials["with_profile"].to_list() == pytest.approx([with_profile, without])
 
 
 def test_completion_by_hand():
