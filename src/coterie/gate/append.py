@@ -8,6 +8,7 @@ one run over all of them would. A night that was appended before, under whatever
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,9 @@ from coterie import api
 from coterie.core.params import Span
 from coterie.errors import NoRowsError, ParameterError
 from coterie.gate import state as states
-from coterie.gate.gate import Gate, Rest
+from coterie.gate.gate import Gate
 from coterie.gate.manage import status_of
+from coterie.gate.rules import Rules
 from coterie.gate.run import as_before, without_core_dumps
 from coterie.gate.windows import DAY
 from coterie.reading.reading import Reading
@@ -34,25 +36,21 @@ def _silent(_text: str) -> None: ...
 def append_night(
     method: str,
     paths: Sequence[str],
+    rules: Rules,
     *,
-    state: Path,
-    output: Path,
-    key: Path | None = None,
-    k: int = 5,
-    window: str = "30d",
-    rest: Rest = "part",
-    clicks: bool = True,
-    kind: str = "tsv",
     reading: Reading | None = None,
     steps: Sequence[PrepareStep] = (),
     end_window: bool = False,
-    audit: Path | None = None,
     note: Callable[[str], None] = _silent,
 ) -> dict[str, Any]:
-    """Append a night; returns the numbers of the gate, with the names of the parts that it gave (`new`)."""
+    """Append a night; returns the numbers of the gate, with the names of the parts that it gave (`new`).
+
+    Parts close with nights, whatever the `flush` of the rules.
+    """
     if method not in METHODS:
         raise ParameterError(f"Nights can be appended for {' and '.join(METHODS)}, not for {method}.")
     without_core_dumps()
+    state = Path(rules.state)
     before = states.read(state, header_only=True)
     if before is not None:  # columns are guessed in the first night, for all
         reading = as_before(reading or Reading(), before[0]["settings"])
@@ -64,10 +62,8 @@ def append_night(
     digest, log = as_read.digest, api.prepare(as_read, steps)
     for text in (*log.notes, *log.warnings):
         note(text)
-    gate = Gate(
-        state=state, output=output, key=key, k=k, window=window, flush=_whole_days(window), rest=rest, clicks=clicks,
-        kind=kind, shape=log.shape, steps=log.steps, settings=log.settings, audit=audit,
-    )  # fmt: skip
+    rules = replace(rules, flush=_whole_days(rules.window))
+    gate = Gate(rules, shape=log.shape, steps=log.steps, settings=log.settings)
     with gate.abandoned():
         nights = list(gate.position.get(_NIGHTS, ()))
         published = len(gate.published)

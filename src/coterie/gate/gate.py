@@ -15,11 +15,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import orjson
@@ -34,13 +34,12 @@ from coterie.gate.audit import Audit
 from coterie.gate.held import Side, Window, pairs
 from coterie.gate.keys import Key, KeyFile
 from coterie.gate.parts import Form, Part, Parts
+from coterie.gate.rules import Rules
 from coterie.gate.shadow import CLICK, QUERY, Shadow
 from coterie.gate.state import State
-from coterie.gate.table import MOST_K, GateTable, Texts
+from coterie.gate.table import GateTable, Texts
 from coterie.gate.windows import Schedule, now
-from coterie.methods.windowed_counts import WindowedCounts
 
-Rest = Literal["window", "part"]
 _AHEAD = timedelta(days=1)
 _BUFFER = 20_000  # rows of `offer` that are counted at once
 _LINKS = 64  # one tag of a person in so many is looked at
@@ -78,42 +77,24 @@ class Gate:
 
     def __init__(
         self,
+        rules: Rules | None = None,
         *,
-        state: str | Path,
-        output: str | Path,
-        k: int = 5,
-        window: str = "30d",
-        flush: str = "1h",
-        key: str | Path | None = None,
-        rest: Rest = "window",
-        clicks: bool = True,
-        kind: str = "tsv",
         shape: Shape = QUERIES,
         steps: tuple[str, ...] = (),
         settings: Mapping[str, Any] | None = None,
-        arrival: bool = False,
-        shadow: int = 64,
-        audit: str | Path | None = None,
         clock: Callable[[], datetime] = now,
+        **given: Any,
     ) -> None:
-        """`key`: the key file, else STATE.key beside the state. `rest`: when rows come out that fewer than k people add
-        to a query that is out already: with the end of the window, or with the next part. `arrival`: rows get the time
-        at which they come. `shadow`: one query in so many is counted twice; 0 for none, in tests alone. `audit`: a
-        folder for the rows themselves, to verify parts in tests; nothing is protected there.
-        """
-        method = WindowedCounts(k=k, window=window, clicks=clicks)
-        if k > MOST_K:
-            raise ParameterError(f"A gate counts up to k = {MOST_K:,}.")
-        if rest not in ("window", "part"):
-            raise ParameterError("rest must be 'window' or 'part'.")
+        """`given`: rules by their names, such as `k=5`; in place of `rules`, or of those of them."""
+        self.rules = rules = Rules(**given) if rules is None else replace(rules, **given)
         if shape.further:
             raise ParameterError(f"Parts have no further details ({', '.join(shape.further)}). Leave out --details.")
-        self.schedule = Schedule.of(window, flush)
-        self.k, self.rest, self.shape, self.arrival, self.share = k, rest, shape, arrival, shadow
-        self._clicks = clicks and bool(shape.page)
+        self.schedule = Schedule.of(rules.window, rules.flush)
+        self.shape = shape
+        self._clicks = rules.clicks and bool(shape.page)
         self._clock = clock
-        self._state = State(Path(state))
-        self._keys = KeyFile(Path(key) if key is not None else Path(f"{Path(state)}.key"), self._state.name)
+        self._state = State(Path(rules.state))
+        self._keys = KeyFile.of(self._state, rules.key)
         self._buffer: list[tuple[str | None, str, datetime | None, str | None]] = []
         self.counts = Counts()
         self.position: dict[str, Any] = {}
@@ -127,10 +108,7 @@ class Gate:
         self._listed: list[Part] = []
         self._new: list[Part] = []
         self._next = 1
-        self._about = {
-            "k": k, "window": window, "flush": flush, "rest": rest, "clicks": clicks, "shape": shape.name,
-            "shadow": shadow,
-        }  # fmt: skip
+        self._about = {**rules.of_state, "shape": shape.name}
         self.at_part = {"held": 0, "open": 0}
         """How many queries were held, and open, when the last part closed. Numbers of this moment, shown to others,
         would tell when somebody asks what nobody has asked before, or is the k-th to ask."""
@@ -139,17 +117,18 @@ class Gate:
         """Whether anything came since the last snapshot."""
         try:
             form = Form(
-                method=method, shape=shape, steps=steps, settings=tuple(sorted((settings or {}).items())), kind=kind
-            )
-            self.parts = Parts(Path(output), form)
-            self._audit = None if audit is None else Audit(Path(audit), shape)
+                method=rules.method, shape=shape, steps=steps, settings=tuple(sorted((settings or {}).items())),
+                kind=rules.kind,
+            )  # fmt: skip
+            self.parts = Parts(Path(rules.output), form)
+            self._audit = None if rules.audit is None else Audit(Path(rules.audit), shape)
             self._resume()
         except BaseException:
             self._state.release()
             raise
 
     def __repr__(self) -> str:
-        return f"Gate(k = {self.k}, {self.counts.events:,} events)"
+        return f"Gate(k = {self.rules.k}, {self.counts.events:,} events)"
 
     def __enter__(self) -> Gate:
         return self
@@ -221,7 +200,7 @@ class Gate:
     def _sort_in(self, frame: pl.DataFrame) -> None:
         """Rows into their parts and windows."""
         clock = self._arrived()
-        if self.arrival:
+        if self.rules.arrival:
             frame = frame.with_columns(pl.lit(clock, TIME).alias("time"))
         timed = frame.filter(pl.col("time").is_not_null() & pl.col("item").is_not_null())
         self.counts.timeless += frame.height - timed.height
@@ -333,19 +312,19 @@ class Gate:
         tables = []
         for what in (QUERY, CLICK):
             if blobs is None:
-                tables.append(self.table_class(self.k, key.words))
+                tables.append(self.table_class(self.rules.k, key.words))
             else:
                 arrays = {name.partition(".")[2]: b for name, b in blobs.items() if name.startswith(f"{what}.")}
-                tables.append(self.table_class.restored(self.k, key.words, arrays))
+                tables.append(self.table_class.restored(self.rules.k, key.words, arrays))
         kept = None if blobs is None else blobs.get("shadow")
-        shadow = Shadow(self.k, key.shadow, self.share, kept) if self.share else None
+        shadow = Shadow(self.rules.k, key.shadow, self.rules.shadow, kept) if self.rules.shadow else None
         return Window(number, key, tables, shadow)
 
     def _close_part(self, window: Window, ended: bool) -> None:
         """Stage what is due; at the end of a window all that is open."""
         if self._part is None:
             return
-        rest = ended or self.rest == "part"
+        rest = ended or self.rules.rest == "part"
         lines = pl.concat([window.take(what, rest) for what in (QUERY, CLICK)])
         watched = self._watched(window, lines, rest)
         if lines.height == 0:

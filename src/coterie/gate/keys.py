@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from coterie.core.declared import Declared, DeclaredFile, json_bytes, json_file
 from coterie.errors import MissingError, ParameterError
+from coterie.gate.state import State
 from coterie.writing.history import onto_the_disk
 from coterie.writing.targets import refuse_closed, refuse_existing
 
@@ -79,6 +80,11 @@ class KeyFile:
         """`state`: the name of the state that the keys belong to."""
         self.path, self.state = path, state
         self._part = path.with_name(path.name + ".new")
+
+    @classmethod
+    def of(cls, state: State, path: str | Path | None) -> KeyFile:
+        """The key file of a state: the one that is given, else the one beside the state."""
+        return cls(Path(f"{state.folder}.key") if path is None else Path(path), state.name)
 
     def sweep(self) -> None:
         """Overwrite and remove what a gate that was killed left beside the file: it may hold a key."""

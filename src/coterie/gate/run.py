@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 
@@ -30,6 +30,7 @@ from coterie.errors import InputError, ParameterError
 from coterie.gate import state as states
 from coterie.gate.follow import FileLines, Lines, StreamLines, is_stream, is_whole, wait
 from coterie.gate.gate import Counts, Gate
+from coterie.gate.rules import Rules
 from coterie.reading.people import ADDRESS_AND_AGENT, nearly_unique, no_people
 from coterie.reading.reading import Reading, takes_of
 from coterie.reading.searches import AUTO
@@ -37,6 +38,8 @@ from coterie.reading.sniff import format_of, kind_of
 from coterie.steps import PrepareStep, looks_at, spelled
 from coterie.writing.targets import temporary
 
+AtEnd = Literal["close", "keep", "follow"]
+"""Close what is due by the clock; keep it open, as more of the same will come; or wait for more lines."""
 Note = Callable[[str], None]
 Marks = Callable[[Callable[[bytes], str]], Mapping[str, Any]]
 _WHOLE_ROWS = 500_000  # rows of a file that is read as a whole, which are counted at once
@@ -183,29 +186,22 @@ def as_before(reading: Reading, settings: Mapping[str, Any]) -> Reading:
 
 def run_gate(
     paths: Sequence[str],
+    rules: Rules,
     *,
-    output: Path,
-    state: Path,
-    key: Path | None = None,
-    k: int = 5,
-    window: str = "30d",
-    flush: str = "1h",
-    rest: str = "window",
-    clicks: bool = True,
-    kind: str = "tsv",
     reading: Reading | None = None,
     steps: Sequence[PrepareStep] = (),
-    follow: bool = False,
-    keep_open: bool = False,
-    arrival: bool = False,
-    audit: Path | None = None,
+    at_end: AtEnd = "close",
     metrics: Path | None = None,
     note: Note = _silent,
 ) -> dict[str, Any]:
-    """Run a gate over logs, or along one; returns its numbers. `steps` are those of the user; see the command."""
+    """Run a gate over logs, or along one; returns its numbers.
+
+    `steps`: those of the user; see the command. `at_end`: what happens where the logs end.
+    """
     without_core_dumps()
     refuse_steps(steps)
     reading = reading or Reading()
+    follow = at_end == "follow"
     waits = follow and len(paths) == 1 and not Path(paths[0]).exists() and Path(paths[0]).parent.is_dir()
     files = [*paths] if waits else [str(path) for path in expand(paths)]
     if (follow or any(map(is_stream, files))) and len(files) > 1:
@@ -218,18 +214,14 @@ def run_gate(
         reading.refuse_unused(reading.format, "The log")
     reader = Reader(reading=reading, steps=steps)
     peeked = _peek(files, reader)
-    about: dict[str, Any] = {
-        "state": state, "output": output, "key": key, "k": k, "window": window, "flush": flush, "rest": rest,
-        "clicks": clicks, "kind": kind, "arrival": arrival, "audit": audit,
-    }  # fmt: skip
     if waits:
         note(f"{paths[0]} is not there yet. Waiting for it.")
-    runner = Runner(about=about, reader=reader, metrics=metrics, note=note, shape_known=peeked)
+    runner = Runner(rules=rules, reader=reader, metrics=metrics, note=note, shape_known=peeked)
     with runner.stop, runner:
         for path in files:
             if not runner.stop.asked:
                 runner.read(path, follow)
-        return runner.finish(keep_open or runner.stop.asked)
+        return runner.finish(keep_open=at_end == "keep" or runner.stop.asked)
 
 
 def _peek(files: Sequence[str], reader: Reader) -> str | None:
@@ -286,7 +278,7 @@ class Stop:
 class Runner:
     """One run: a reader, and a gate that is opened with the first rows, which tell their shape."""
 
-    about: dict[str, Any]
+    rules: Rules
     reader: Reader
     metrics: Path | None = None
     note: Note = _silent
@@ -299,7 +291,7 @@ class Runner:
     _timeless: int = 0
 
     def __enter__(self) -> Runner:
-        found = states.read(Path(self.about["state"]), header_only=True)
+        found = states.read(Path(self.rules.state), header_only=True)
         if found is not None:
             self.reader.fix(found[0]["settings"])
             if found[0]["counts"]["events"] > _ASKED:
@@ -315,7 +307,7 @@ class Runner:
 
     def _open(self, shape: Any) -> Gate:
         if self.gate is None:
-            self.gate = Gate(shape=shape, **self.about)
+            self.gate = Gate(self.rules, shape=shape)
             self._late, self._timeless = self.gate.counts.late, self.gate.counts.timeless
         return self.gate
 
@@ -328,7 +320,7 @@ class Runner:
             self._read_whole(Path(path))
             return
         name = str(Path(path).absolute())
-        position = states.opened(Path(self.about["state"])) if self.gate is None else self.gate.position
+        position = states.opened(Path(self.rules.state)) if self.gate is None else self.gate.position
         self.reader.known = position.get("formats", {}).get(name)
         mark = None if self.gate is None else self.gate.mark
         lines: FileLines | StreamLines
@@ -399,7 +391,7 @@ class Runner:
         A gate that is killed before its next snapshot then finds the file by its number, also if it was rotated.
         """
         if self.gate is None:
-            states.remember(Path(self.about["state"]), position)
+            states.remember(Path(self.rules.state), position)
         else:
             self.gate.go_on_to(position)
             self._commit()
