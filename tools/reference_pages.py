@@ -24,18 +24,8 @@ _NOUNS = (
 )
 _INNER = {
     *("then", "resources", "engine", "settings", "reading", "guessed"),
-    *(
-        "go_on_to",
-        "tick",
-        "end_part",
-        "end_window",
-        "mark_place",
-        "waiting",
-        "mark",
-        "abandon",
-        "abandoned",
-        "of_state",
-    ),
+    *("go_on_to", "tick", "end_part", "end_window", "mark_place", "waiting", "mark", "abandon", "abandoned"),
+    "of_state",
 }
 """Members that only Coterie itself uses."""
 _WIDTH = 100
