@@ -22,7 +22,6 @@ from types import TracebackType
 from typing import Any
 
 import numpy as np
-import orjson
 import polars as pl
 from numpy.typing import NDArray
 
@@ -30,10 +29,11 @@ from coterie.core.log import Log
 from coterie.core.promise import Check
 from coterie.core.shapes import QUERIES, TIME, Shape
 from coterie.errors import BrokenPromiseError, InputError, InternalError, ParameterError
+from coterie.gate import state as states
 from coterie.gate.audit import Audit
-from coterie.gate.held import Side, Window, pairs
+from coterie.gate.held import Window, pairs
 from coterie.gate.keys import Key, KeyFile
-from coterie.gate.parts import Form, Part, Parts
+from coterie.gate.parts import Part, Parts
 from coterie.gate.rules import Rules
 from coterie.gate.shadow import CLICK, QUERY, Shadow
 from coterie.gate.state import State
@@ -109,18 +109,14 @@ class Gate:
         self._new: list[Part] = []
         self._next = 1
         self._about = {**rules.of_state, "shape": shape.name}
-        self.at_part = {"held": 0, "open": 0}
+        self.at_part = self._census
         """How many queries were held, and open, when the last part closed. Numbers of this moment, shown to others,
         would tell when somebody asks what nobody has asked before, or is the k-th to ask."""
         self._busy = False  # stays so where an error came in between: then memory is no longer what the input says
         self.changed = False
         """Whether anything came since the last snapshot."""
         try:
-            form = Form(
-                method=rules.method, shape=shape, steps=steps, settings=tuple(sorted((settings or {}).items())),
-                kind=rules.kind,
-            )  # fmt: skip
-            self.parts = Parts(Path(rules.output), form)
+            self.parts = Parts(rules, shape, steps, settings or {})
             self._audit = None if rules.audit is None else Audit(Path(rules.audit), shape)
             self._resume()
         except BaseException:
@@ -143,9 +139,7 @@ class Gate:
 
     # Rows in.
 
-    def offer(
-        self, user: str | None, query: str, *, time: datetime | None = None, url: str | None = None
-    ) -> None:  # fmt: skip
+    def offer(self, user: str | None, query: str, *, time: datetime | None = None, url: str | None = None) -> None:
         """One row; its time is that of the clock unless given. Rows are counted some thousands at a time."""
         _check_row(user, query, time, url)
         self._buffer.append((user, query, self._arrived() if time is None else time, url))
@@ -190,12 +184,17 @@ class Gate:
             rows, self._buffer = self._buffer, []
             self._take_in(pl.DataFrame(rows, schema=_SCHEMA, orient="row"))
 
-    def _take_in(self, frame: pl.DataFrame) -> None:
-        if frame.height == 0:
-            return
+    @contextmanager
+    def _counting(self) -> Iterator[None]:
+        """What is held changes meanwhile; after an error in between it is no longer what the input says."""
         self.changed = self._busy = True
-        self._sort_in(frame)
+        yield
         self._busy = False
+
+    def _take_in(self, frame: pl.DataFrame) -> None:
+        if frame.height:
+            with self._counting():
+                self._sort_in(frame)
 
     def _sort_in(self, frame: pl.DataFrame) -> None:
         """Rows into their parts and windows."""
@@ -227,38 +226,26 @@ class Gate:
         if self._audit is not None:
             self._audit.add(frame)
         frame = frame.with_columns(pl.Series("day", days.astype(np.int64)))
-        asked = Side(frame["item"], frame["user"], days)
-        clicked, before = None, np.zeros(1, np.int64)
-        if self._clicks and frame["page"].null_count() < frame.height:
-            has_page = frame["page"].is_not_null()
-            with_page = frame.filter(has_page)
-            clicked = Side(pairs(with_page), with_page["user"], np.zeros(with_page.height, np.uint16))
-            before = np.concatenate([before, np.cumsum(has_page.to_numpy())])
         cuts = [0, *(np.flatnonzero(np.diff(running)) + 1).tolist(), frame.height]
         for first, last in itertools.pairwise(cuts):
-            self._reach(int(running[first]))
-            window = self._window
-            if window is None:  # pragma: no cover (reaching a part opens its window)
-                raise InputError("There is no window.")
-            rows = frame.slice(first, last - first)
-            self._offer(window, QUERY, asked, first, last, rows)
-            if clicked is not None:
-                a, b = int(before[first]), int(before[last])
-                self._offer(window, CLICK, clicked, a, b, rows.filter(pl.col("page").is_not_null()))
+            window, rows = self._window_at(int(running[first])), frame[first:last]
+            self._offer(window, QUERY, rows["item"], rows, days[first:last])
+            clicked = rows.filter(pl.col("page").is_not_null() & self._clicks)
+            if clicked.height:
+                self._offer(window, CLICK, pairs(clicked), clicked, np.zeros(clicked.height, np.uint16))
             if window.shadow is not None:
                 chosen = rows.filter(window.shadow.chosen(rows["item"]))
                 if chosen.height:
                     pages = chosen if self._clicks else chosen.with_columns(pl.lit(None, pl.String).alias("page"))
                     window.shadow.count(pages)
 
-    def _offer(self, window: Window, what: int, side: Side, first: int, last: int, rows: pl.DataFrame) -> None:
+    def _offer(self, window: Window, what: int, texts: pl.Series, rows: pl.DataFrame, days: NDArray[np.uint16]) -> None:
         """Count events in one of the tables, and keep the texts that it wants."""
         table = window.tables[what]
-        wanted = table.offer(side.texts, side.people, side.days, first, last)
+        wanted = table.offer(Texts.of(texts), Texts.of(rows["user"]), days, 0, rows.height)
         if wanted.size:
-            tags = table.tags(Texts.of(side.items.gather(wanted)))
-            texts = rows[wanted - first]
-            for tag, item, page in zip(tags, texts["item"], texts["page"], strict=True):
+            tags = table.tags(Texts.of(texts.gather(wanted)))
+            for tag, (item, page) in zip(tags, rows.select("item", "page")[wanted].iter_rows(), strict=True):
                 window.texts[what][tag] = (item, page if what == CLICK else None)
 
     # Parts out.
@@ -266,59 +253,59 @@ class Gate:
     def tick(self) -> None:
         """Close what the clock says is due: parts whose fixed time has passed, and windows that have ended."""
         self._count_buffer()
-        if self._part is None:
-            return
-        due = self.schedule.part_at(self._clock())
-        if self._window is not None and due > self._part:
-            self._busy = True
-            # Never beyond the end of the window: what comes next may be older than the clock.
-            self._reach(min(due, self.schedule.first_part(self._window.number + 1)), opens=False)
-            self._busy, self.changed = False, True
+        if self._window is not None and self._part is not None:
+            due = self.schedule.part_at(self._clock())
+            if due > self._part:
+                # Never beyond the end of the window: what comes next may be older than the clock.
+                with self._counting():
+                    self._reach(min(due, self.schedule.first_part(self._window.number + 1)))
 
     def end_part(self) -> None:
         """Close the part now, whatever the time is; for nights, whose end is their fixed time."""
         self._count_buffer()
         if self._window is not None:
-            self._busy = True
-            self._close_part(self._window, ended=False)
-            self._busy, self.changed = False, True
+            with self._counting():
+                self._close_part(self._window, ended=False)
 
     def end_window(self) -> None:
         """End the window now, whatever the time is; rows of it that come later are too late."""
         self._count_buffer()
         if self._window is not None:
-            self._busy = True
-            self._reach(self.schedule.first_part(self._window.number + 1), opens=False)
-            self._busy, self.changed = False, True
+            with self._counting():
+                self._reach(self.schedule.first_part(self._window.number + 1))
 
-    def _reach(self, part: int, opens: bool = True) -> None:
-        """Go on to a part; close those before it and, at its end, the window. `opens`: rows of that part have come."""
-        ends = self._window is not None and self._window.number < self.schedule.window_of_parts(part)
-        if self._window is not None and self._part is not None and part > self._part:
-            self._close_part(self._window, ended=ends)
-        if ends:
-            self._window = None
-        if self._window is None and opens:
+    def _reach(self, part: int) -> None:
+        """Go on to a part; close those before it and, at its end, the window."""
+        if self._part is not None and part <= self._part:
+            return
+        if self._window is not None:
+            ended = self._window.number < self.schedule.window_of_parts(part)
+            self._close_part(self._window, ended)
+            self._window = None if ended else self._window
+        self._part = part
+        self.at_part = self._census
+
+    def _window_at(self, part: int) -> Window:
+        """The window of a part whose rows have come."""
+        self._reach(part)
+        if self._window is None:
             self._window = self._opened(self.schedule.window_of_parts(part), Key.new())
-        if self._part is None or part > self._part:
-            self._part = part
-            self._look()
+        return self._window
 
-    def _look(self) -> None:
+    @property
+    def _census(self) -> dict[str, int]:
+        """How many queries are held, and open, now."""
         held, opened = (0, 0) if self._window is None else self._window.tables[QUERY].census
-        self.at_part = {"held": held, "open": opened}
+        return {"held": held, "open": opened}
 
     def _opened(self, number: int, key: Key, blobs: Mapping[str, Any] | None = None) -> Window:
-        tables = []
-        for what in (QUERY, CLICK):
-            if blobs is None:
-                tables.append(self.table_class(self.rules.k, key.words))
-            else:
-                arrays = {name.partition(".")[2]: b for name, b in blobs.items() if name.startswith(f"{what}.")}
-                tables.append(self.table_class.restored(self.rules.k, key.words, arrays))
+        tables = [self.table_class(self.rules.k, key.words) for _ in (QUERY, CLICK)]
         kept = None if blobs is None else blobs.get("shadow")
         shadow = Shadow(self.rules.k, key.shadow, self.rules.shadow, kept) if self.rules.shadow else None
-        return Window(number, key, tables, shadow)
+        window = Window(number, key, tables, shadow)
+        if blobs is not None:
+            window.restore(blobs)
+        return window
 
     def _close_part(self, window: Window, ended: bool) -> None:
         """Stage what is due; at the end of a window all that is open."""
@@ -369,13 +356,10 @@ class Gate:
             return
         window = self._window
         self.mark_place()
-        known, needed = self._keys.read(), self._needed_keys()
-        if not needed.keys() <= known.keys():  # before the snapshot that needs them; others go once it is on the disk
-            self._keys.write([*{**known, **needed}.values()])
+        # New keys come before the snapshot that needs them; others go once it is on the disk.
+        self._keys.keep({**self._keys.read(), **self._needed_keys()})
         listed = [*self._listed, *self._new]
-        settings = dict(self.parts.form.settings)
-        audits = [] if self._audit is None else self._audit.stage(settings.get("columns", {}))
-        held, opened = (0, 0) if window is None else window.tables[QUERY].census
+        audits = [] if self._audit is None else self._audit.stage(self.parts.settings.get("columns", {}))
         header = {
             "about": self._about,
             "key": None if window is None else window.key.name,
@@ -388,10 +372,9 @@ class Gate:
             "counts": asdict(self.counts),
             "parts": [asdict(part) for part in listed],
             "audits": audits,
-            "held": held,
-            "open": opened,
-            "steps": self.parts.form.steps,
-            "settings": settings,
+            **self._census,
+            "steps": self.parts.steps,
+            "settings": self.parts.settings,
         }
         self._state.save(header, {} if window is None else window.blobs())
         self.parts.publish(self._new)
@@ -400,7 +383,7 @@ class Gate:
         if self._audit is not None:
             self._audit.publish()
         self._listed, self._new = listed, []
-        self._destroy_other_keys()
+        self._keys.keep(self._needed_keys())
         self.changed = False
 
     def mark_place(self) -> None:
@@ -413,20 +396,11 @@ class Gate:
         keys = (self._place_key, None if self._window is None else self._window.key)
         return {key.name: key for key in keys if key is not None}
 
-    def _destroy_other_keys(self) -> None:
-        """Destroy the keys of windows that have ended."""
-        needed = self._needed_keys()
-        if not needed:
-            self._keys.destroy()
-        elif self._keys.read().keys() != needed.keys():
-            self._keys.write([*needed.values()])
-
     def _resume(self) -> None:
         self._keys.sweep()
-        found, keys = self._state.load(), self._keys.read()
+        found, keys = states.read(self._state.folder), self._keys.read()
         if found is None:
-            if keys:  # made for this state, and its first snapshot never was
-                self._keys.destroy()
+            self._keys.keep({})  # they were made for this state, and its first snapshot never was
             self.parts.settle([])
             return
         header, blobs = found
@@ -438,8 +412,6 @@ class Gate:
             )
         if header["key"] is not None:
             self._window = self._opened(header["window_number"], self._keys.needed(header["key"]), blobs)
-            for what, tag, item, page in orjson.loads(blobs["texts"]):
-                self._window.texts[what][int(tag, 16)] = (item, page)
         self._place_key = keys.get(str(header.get("place_key")))
         self._part, self._next = header["part"], header["next"]
         self.position = header["position"]
@@ -450,8 +422,8 @@ class Gate:
         self.parts.list(self._listed)
         if self._audit is not None:
             self._audit.settle(header["audits"])
-        self._destroy_other_keys()
-        self._look()
+        self._keys.keep(self._needed_keys())
+        self.at_part = self._census
 
     def rotate(self) -> None:
         """End the window now: what is held is forgotten, and so is its key. What is open comes out with the part."""
@@ -475,11 +447,9 @@ class Gate:
     def status(self) -> dict[str, Any]:
         """Numbers of the gate; no text, no tag, no name."""
         tables = [] if self._window is None else self._window.tables
-        held, opened = tables[QUERY].census if tables else (0, 0)
         return {
             **asdict(self.counts),
-            "held": held,
-            "open": opened,
+            **self._census,
             "bytes": sum(table.bytes for table in tables),
             "parts": len(self._listed) + len(self._new),
         }
@@ -487,9 +457,9 @@ class Gate:
     @property
     def mark(self) -> Callable[[bytes], str] | None:
         """The hash of places that were read; None where its key is gone, so that nobody can compare."""
-        if self._place_key is None and self._window is not None:
-            return self._window.key.mark  # of a state whose marks were made under the key of its window
-        return None if self._place_key is None else self._place_key.mark
+        if self._place_key is not None:
+            return self._place_key.mark
+        return None if self._window is None else self._window.key.mark  # a state of before has no key for places
 
     def close(self, keep_open: bool = False) -> None:
         """Count what is buffered, close what is due, put everything on the disk and let others have the state.

@@ -14,7 +14,7 @@ import hashlib
 import os
 import secrets
 import stat
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
@@ -135,6 +135,13 @@ class KeyFile:
         onto_the_disk(self.path.parent)
         if old is not None:
             _overwrite(old)
+
+    def keep(self, keys: Mapping[str, Key]) -> None:
+        """Have these keys and no others."""
+        if not keys:
+            self.destroy()
+        elif self.read().keys() != keys.keys():
+            self.write([*keys.values()])
 
     def destroy(self) -> None:
         """Overwrite and remove the file."""

@@ -378,7 +378,7 @@ class Runner:
             log = None
         gate.counts.bad += bad
         if log is not None:
-            gate.parts.with_steps(log.steps, dict(log.settings))
+            gate.parts.with_steps(log.steps, log.settings)
             formats = {**gate.position.get("formats", {}), name: self.reader.format}
             gate.offer_many(log, {**chunk.position, "formats": formats})
         else:
@@ -409,7 +409,7 @@ class Runner:
         done = int(place.get("rows", 0)) if place.get("file") == number else 0
         if not done:
             gate.counts.bad += sum(step.counts.get("bad", 0) for step in log.history)
-        gate.parts.with_steps(log.steps, dict(log.settings))
+        gate.parts.with_steps(log.steps, log.settings)
         rows = log.frame.sort("row").collect(engine="streaming")
         for start in range(done, rows.height, _WHOLE_ROWS):
             if self.stop.asked:
