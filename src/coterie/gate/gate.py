@@ -18,7 +18,6 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -43,12 +42,11 @@ from coterie.gate.windows import Schedule, now
 _AHEAD = timedelta(days=1)
 _BUFFER = 20_000  # rows of `offer` that are counted at once
 _LINKS = 64  # one tag of a person in so many is looked at
-_SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
-    "user": pl.String,
-    "item": pl.String,
-    "time": TIME,
-    "page": pl.String,
+_WHY = {
+    "late": "came after their window had ended and were left out.",
+    "timeless": "have no time, belong to no window, and were left out.",
 }
+_SCHEMA = {"user": pl.String(), "item": pl.String(), "time": TIME, "page": pl.String()}
 
 
 @dataclass
@@ -68,6 +66,12 @@ class Counts:
     """Events that came out, as queries."""
     dropped: int = 0
     """Rows that a full queue left out (middleware)."""
+
+    def left_out_since(self, before: Counts, hints: Mapping[str, str]) -> Iterator[str]:
+        """What people should know of the rows that were left out since then, and by `hints` what to do about it."""
+        for name, why in _WHY.items():
+            if more := getattr(self, name) - getattr(before, name):
+                yield f"{more:,} rows {why} {hints.get(name, '')}".rstrip()
 
 
 class Gate:
@@ -129,9 +133,7 @@ class Gate:
     def __enter__(self) -> Gate:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
         if kind is None:
             self.close()
         else:
@@ -160,10 +162,10 @@ class Gate:
             raise InputError(f"A table that is offered to a gate needs the columns {' and '.join(map(repr, absent))}.")
         if shape.time in have and not (have[shape.time].is_temporal() or have[shape.time] == pl.Null):
             raise InputError(f"The column {shape.time!r} of a table that is offered to a gate must hold times.")
-        wanted = {"user": shape.subject, "item": shape.item, "time": shape.time, "page": shape.page}
+        wanted = zip(_SCHEMA.items(), (shape.subject, shape.item, shape.time, shape.page), strict=True)
         columns = [
-            (pl.col(name).cast(_SCHEMA[ours]) if name in have else pl.lit(None, _SCHEMA[ours])).alias(ours)
-            for ours, name in wanted.items()
+            (pl.col(name).cast(kind) if name in have else pl.lit(None, kind)).alias(ours)
+            for (ours, kind), name in wanted
         ]
         self._take_in(frame.select(columns).collect(engine="streaming"))
         if position is not None:

@@ -70,14 +70,13 @@ class Parts:
         verdict = judge(Case(rows=lines, shape=COUNTS), (promise,))
         if verdict.broken:
             raise BrokenPromiseError("A part of the gate does not keep its promise, so it was not written.")
-        passed = [check for check in verdict.checks if check.status == "passed"]
         log = Log(frame=lines, shape=COUNTS, history=steps, settings=self.settings)
         release = Release(
             log=log,
             promises=(promise,),
             method="windowed_counts",
             params=public_params(rules.method),
-            checks=(*passed, *([] if watched is None else [watched])),
+            checks=tuple(check for check in (*verdict.checks, watched) if check and check.status == "passed"),
             warnings=cautions(log.settings),
             verified=digest_of_rows(lines),
         )
@@ -124,11 +123,9 @@ class Parts:
         self.refuse_another(known)
         self.publish(known)
         shutil.rmtree(self._staged, ignore_errors=True)
-        missing = [part for part in known if not (self.folder / part.name).exists()]
-        changed = [p for p in known if p not in missing and sha256(self.folder / p.name) != p.sha256]
-        if changed:
-            names = ", ".join(part.name for part in changed[:3])
-            raise BrokenPromiseError(f"{len(changed)} parts are not as the gate wrote them: {names}.")
+        there = [part for part in known if (self.folder / part.name).exists()]
+        if changed := [part.name for part in there if sha256(self.folder / part.name) != part.sha256]:
+            raise BrokenPromiseError(f"{len(changed)} parts are not as the gate wrote them: {', '.join(changed[:3])}.")
 
     def with_steps(self, steps: tuple[str, ...], settings: Mapping[str, Any]) -> None:
         """What the sidecars of later parts tell about how rows are read and prepared.

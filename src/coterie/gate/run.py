@@ -51,7 +51,10 @@ _ASKED = 200  # rows after which it is asked whether a field that nobody named n
 _COST = 10  # how many times as long as a snapshot takes is worked before the next one
 
 
-def _silent(_text: str) -> None: ...
+_HINTS = {
+    "late": "A gate needs rows roughly in the order of time: sort the log, or use coterie append.",
+    "timeless": "With --arrival, rows have the time at which they come.",
+}
 
 
 @dataclass(kw_only=True)
@@ -71,23 +74,23 @@ class Reader:
     _rows: int = 0
     _scratch: Scratch = field(default_factory=Scratch, repr=False)
 
+    @in_memory()
     def log_of(self, lines: Lines) -> tuple[Log | None, int]:
         """The prepared rows of lines, and how many lines are bad; no rows where none is good."""
         first = self.format is None
-        with in_memory():
-            if first:
-                header = b"" if lines.data.startswith(lines.header) else lines.header
-                with self._in_memory(header + lines.data) as path:
-                    self.format = self.reading.format or self._sniffed(path)
-                first = self.format != self.known
+        if first:
+            header = b"" if lines.data.startswith(lines.header) else lines.header
+            with self._in_memory(header + lines.data) as path:
+                self.format = self.reading.format or self._sniffed(path)
+            first = self.format != self.known
         header = self._header(lines)
-        # Lines that need another encoding, for example, are copied to a temporary file by their reader.
-        with in_memory(), self._in_memory(header + lines.data) as path:
+        with self._in_memory(header + lines.data) as path:
             given = replace(self.reading, format=self.format, allow_bad=self.reading.allow_bad or not first)
             try:
                 log = api.read(path, given)
                 bad = sum(step.counts.get("bad", 0) for step in log.history)
                 prepared = api.prepare(log, self.steps)
+                # Lines that need another encoding, for example, are copied to a temporary file by their reader.
                 rows = prepared.frame.collect(engine="streaming")
             except InputError:
                 if first and lines.data != lines.header:
@@ -119,10 +122,6 @@ class Reader:
                 option = "--user-field NAME" if settings.get("counted") else f"--columns {shape.subject}=NAME"
                 raise no_people(repr(chosen), shape, self._rows, different, option)
 
-    def settled(self) -> None:
-        """Others were counted before, and it was asked then."""
-        self._names = None
-
     def _header(self, lines: Lines) -> bytes:
         """What has to stand before lines so that they can be read; a first line that is a row must not count again."""
         if self.format == "w3c":
@@ -134,7 +133,7 @@ class Reader:
 
     def _is_header(self, lines: Lines) -> bool:
         """Whether the first line of the file names columns."""
-        return self.format in ("table", "matomo") and kind_of([_first(lines.header)]) in ("csv", "tsv")
+        return self.format in ("table", "matomo") and kind_of([lines.header.decode(errors="replace")]) in ("csv", "tsv")
 
     def _sniffed(self, path: Path) -> str:
         """The format of the lines in a file; the one that is known where they do not tell."""
@@ -145,6 +144,12 @@ class Reader:
                 raise
             return self.known
 
+    def resume(self, header: Mapping[str, Any]) -> None:
+        """Go on as a state says; where many rows were counted, it was asked before whether they name people."""
+        self.fix(header["settings"])
+        if header["counts"]["events"] > _ASKED:
+            self._names = None
+
     def fix(self, settings: Mapping[str, Any]) -> None:
         """From now on read as before."""
         self.reading = as_before(self.reading, settings)
@@ -152,29 +157,16 @@ class Reader:
     @contextmanager
     def _in_memory(self, data: bytes) -> Iterator[Path]:
         """A path under which bytes can be read that are on no disk."""
-        link = self._scratch.path / self.name
-        if not hasattr(os, "memfd_create"):
-            link.write_bytes(data)
+        link, memory = self._scratch.path / self.name, hasattr(os, "memfd_create")
+        with os.fdopen(os.memfd_create("coterie"), "wb") if memory else link.open("wb") as stream:
+            stream.write(data)
+            stream.flush()
+            if memory:
+                link.symlink_to(f"/proc/{os.getpid()}/fd/{stream.fileno()}")
             try:
                 yield link
             finally:
-                link.unlink()
-            return
-        handle = os.memfd_create("coterie")
-        try:
-            view = memoryview(data)
-            while view:
-                view = view[os.write(handle, view) :]
-            link.unlink(missing_ok=True)
-            link.symlink_to(f"/proc/{os.getpid()}/fd/{handle}")
-            yield link
-        finally:
-            link.unlink(missing_ok=True)
-            os.close(handle)
-
-
-def _first(line: bytes) -> str:
-    return line.decode(errors="replace")
+                link.unlink(missing_ok=True)
 
 
 def as_before(reading: Reading, settings: Mapping[str, Any]) -> Reading:
@@ -192,7 +184,7 @@ def run_gate(
     steps: Sequence[PrepareStep] = (),
     at_end: AtEnd = "close",
     metrics: Path | None = None,
-    note: Note = _silent,
+    note: Note = api.silent,
 ) -> dict[str, Any]:
     """Run a gate over logs, or along one; returns its numbers.
 
@@ -281,21 +273,18 @@ class Runner:
     rules: Rules
     reader: Reader
     metrics: Path | None = None
-    note: Note = _silent
+    note: Note = api.silent
     shape_known: str | None = None
     stop: Stop = field(default_factory=lambda: Stop())
     gate: Gate | None = None
     _committed: float = field(default_factory=time.monotonic)
     _cost: float = 0.0
-    _late: int = 0
-    _timeless: int = 0
+    _told: Counts = field(default_factory=Counts)
 
     def __enter__(self) -> Runner:
         found = states.read(Path(self.rules.state), header_only=True)
         if found is not None:
-            self.reader.fix(found[0]["settings"])
-            if found[0]["counts"]["events"] > _ASKED:
-                self.reader.settled()
+            self.reader.resume(found[0])
         shape = self.shape_known or (None if found is None else str(found[0]["about"]["shape"]))
         if shape is not None:
             self._open(SHAPES[shape])
@@ -308,7 +297,7 @@ class Runner:
     def _open(self, shape: Any) -> Gate:
         if self.gate is None:
             self.gate = Gate(self.rules, shape=shape)
-            self._late, self._timeless = self.gate.counts.late, self.gate.counts.timeless
+            self._told = replace(self.gate.counts)
         return self.gate
 
     def read(self, path: str, follow: bool) -> None:
@@ -383,7 +372,7 @@ class Runner:
             gate.offer_many(log, {**chunk.position, "formats": formats})
         else:
             gate.go_on_to(chunk.position)
-        self._commit_if_due()
+        self._commit_if_due(gate)
 
     def _know_file(self, position: Mapping[str, Any]) -> None:
         """Put the number of the first file on the disk before any line of it is read.
@@ -394,7 +383,7 @@ class Runner:
             states.remember(Path(self.rules.state), position)
         else:
             self.gate.go_on_to(position)
-            self._commit()
+            self._commit(self.gate)
 
     def _read_whole(self, path: Path) -> None:
         """A file that polars reads as a whole; the place in it is a number of rows."""
@@ -416,45 +405,32 @@ class Runner:
                 return
             piece = rows.slice(start, _WHOLE_ROWS)
             gate.offer_many(piece, {name: {"file": number, "rows": start + piece.height}})
-            self._commit_if_due()
+            self._commit_if_due(gate)
 
     def _idle(self, at_end: bool) -> None:
         if self.gate is not None:
             if at_end:
                 self.gate.tick()
             if self.gate.changed:
-                self._commit()
+                self._commit(self.gate)
         time.sleep(wait())
 
-    def _commit_if_due(self) -> None:
+    def _commit_if_due(self, gate: Gate) -> None:
         """A snapshot, once enough was done since the last one. The clock closes nothing here: more may be behind."""
-        if self.gate is None:
-            return
         since = time.monotonic() - self._committed
-        if since > max(_COST * self._cost, _SOONEST) and (self.gate.waiting or since > _PATIENCE):
-            self._commit()
+        if since > max(_COST * self._cost, _SOONEST) and (gate.waiting or since > _PATIENCE):
+            self._commit(gate)
 
-    def _commit(self) -> None:
-        if self.gate is None:
-            return
+    def _commit(self, gate: Gate) -> None:
         start = time.monotonic()
-        self.gate.commit()
+        gate.commit()
         self._committed = time.monotonic()
         self._cost = self._committed - start
         if self.metrics is not None:
-            write_metrics({**self.gate.status(), **self.gate.at_part}, self.metrics)
-        if self.gate.counts.late > self._late:
-            self.note(
-                f"{self.gate.counts.late - self._late:,} rows came after their window had ended and were left out. A "
-                f"gate needs rows roughly in the order of time: sort the log, or use coterie append."
-            )
-            self._late = self.gate.counts.late
-        if self.gate.counts.timeless > self._timeless:
-            self.note(
-                f"{self.gate.counts.timeless - self._timeless:,} rows have no time, belong to no window, and were left "
-                f"out. With --arrival, rows have the time at which they come."
-            )
-            self._timeless = self.gate.counts.timeless
+            write_metrics({**gate.status(), **gate.at_part}, self.metrics)
+        for text in gate.counts.left_out_since(self._told, _HINTS):
+            self.note(text)
+        self._told = replace(gate.counts)
 
     def finish(self, keep_open: bool = False) -> dict[str, Any]:
         """Close what is due, put everything on the disk; the numbers of the gate."""
@@ -464,7 +440,7 @@ class Runner:
             raise InputError("There were no rows to read.")
         if not keep_open:
             self.gate.tick()
-        self._commit()
+        self._commit(self.gate)
         return self.gate.status()
 
 
