@@ -130,7 +130,9 @@ def _gate(folder: Path, rows: pl.DataFrame, shadow: int = 64) -> tuple[float, in
 
 def _lines(folder: Path, number: int) -> None:
     """From the lines of an access log to parts."""
+    from coterie.gate import Rules
     from coterie.gate.run import run_gate
+    from coterie.reading.reading import Reading
     from coterie.steps import parse_steps
 
     rows = _rows(number)
@@ -144,9 +146,8 @@ def _lines(folder: Path, number: int) -> None:
     def run(name: str, **reading: Any) -> float:
         place = folder / name
         start = time.process_time()
-        numbers = run_gate(
-            [str(path)], state=place / "state", output=place / "out", k=K, reading=reading, steps=parse_steps("default")
-        )  # fmt: skip
+        rules = Rules(state=place / "state", output=place / "out", k=K)
+        numbers = run_gate([str(path)], rules, reading=Reading(**reading), steps=parse_steps("default"))
         assert numbers["events"] == number
         return time.process_time() - start
 

@@ -25,6 +25,7 @@ _NOUNS = (
 _INNER = {
     *("then", "resources", "engine", "settings", "reading", "guessed"),
     *("go_on_to", "tick", "end_part", "end_window", "mark_place", "waiting", "mark", "abandon", "abandoned"),
+    "of_state",
 }
 """Members that only Coterie itself uses."""
 _WIDTH = 100
@@ -50,10 +51,10 @@ def python_page() -> str:
     parts.append(
         f"## Errors\n\nIn `coterie.errors`. Catch `CoterieError` for all of them.\n\n```text\n{_tree(errors)}\n```\n"
     )
-    from coterie.gate import Gate
+    from coterie.gate import Gate, Rules
 
     parts.append("## The gate\n\nSee [gate.md](../gate.md).\n")
-    parts.append(_class(Gate, "Gate", "coterie.gate.Gate"))
+    parts += [_class(Gate, "Gate", "coterie.gate.Gate"), _class(Rules, "Rules", "coterie.gate.Rules")]
     parts.append("## Testing kit\n\nFor methods, promises, measures and formats of your own: `coterie.testing`.\n")
     parts += [_function(getattr(testing, name), f"coterie.testing.{name}") for name in testing.__all__]
     return "\n".join(parts)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 
-from coterie.gate.gate import Gate
+from coterie.gate import Gate, Rules
 from coterie.gate.parts import Part, Parts
 from coterie.gate.table import GateTable, Texts
 
@@ -24,10 +25,17 @@ def rows_of(*rows: tuple[str | None, str, float] | tuple[str | None, str, float,
     return pl.DataFrame(full, schema=SCHEMA, orient="row")
 
 
-def gate_in(folder: Path, **given: object) -> Gate:
+def rules_in(folder: Path, **given: Any) -> Rules:
+    """Rules with state, key and output in a folder; windows of a day, parts of six hours."""
+    where = {"state": folder / "state", "key": folder / "key", "output": folder / "out"}
+    return Rules(**{**where, "window": "1d", "flush": "6h", **given})
+
+
+def gate_in(folder: Path, **given: Any) -> Gate:
     """A gate with its state, key and output in a folder; its clock stands still at LATER."""
-    values = {"k": 2, "window": "1d", "flush": "6h", "clock": lambda: LATER, "shadow": 1, **given}
-    return Gate(state=folder / "state", key=folder / "key", output=folder / "out", **values)  # type: ignore[arg-type]
+    others = {name: given.pop(name) for name in ("shape", "steps", "settings") if name in given}
+    clock = given.pop("clock", lambda: LATER)
+    return Gate(rules_in(folder, **{"k": 2, "shadow": 1, **given}), clock=clock, **others)
 
 
 class Collected(Parts):
@@ -38,11 +46,11 @@ class Collected(Parts):
         return Part(name=f"part {number}", closed=str(closed), rows=rows.height, sha256="")
 
 
-def lines_of_gate(folder: Path, chunks: list[pl.DataFrame], **given: object) -> pl.DataFrame:
+def lines_of_gate(folder: Path, chunks: list[pl.DataFrame], **given: Any) -> pl.DataFrame:
     """The lines that a gate gives when it is offered these chunks, and all windows have ended."""
     gate = gate_in(folder, **given)
     with gate.abandoned():
-        gate.parts = Collected(folder / "out", gate.parts.form)
+        gate.parts = Collected(gate.rules, gate.shape, (), {})
         for chunk in chunks:
             gate.offer_many(chunk)
         gate.end_window()

@@ -15,6 +15,7 @@ from unittest.mock import patch
 
 from coterie.gate import follow, run
 from coterie.steps import parse_steps
+from tests.helpers.gates import rules_in
 from tests.helpers.stopped_writes import Listener
 
 
@@ -22,10 +23,7 @@ def work(log: Path, folder: Path) -> dict[str, object]:
     """Run the gate to the end of its input, from wherever it was."""
     # Only for this work: tests that share the process have chunks of their own.
     with patch.object(follow, "CHUNK", 2000), patch.multiple(run, _SOONEST=0.0, _COST=0, _PATIENCE=0.0):
-        return run.run_gate(
-            [str(log)], state=folder / "state", key=folder / "key", output=folder / "out", k=3, window="1d", flush="6h",
-            steps=parse_steps("default"),
-        )  # fmt: skip
+        return run.run_gate([str(log)], rules_in(folder, k=3), steps=parse_steps("default"))
 
 
 def _states(log: Path, folder: Path) -> None:

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from coterie.cli import options as opt
 from coterie.cli.console import print_numbers, progress, say
+from coterie.gate import Rules
+
+if TYPE_CHECKING:
+    from coterie.gate.run import AtEnd
+    from coterie.reading.reading import Reading
 
 F = TypeVar("F", bound=Callable[..., Any])
 _STATE = click.option("--state", type=opt.PATH, required=True, metavar="DIR", help="Folder of the state; private.")
 _KEY = click.option("--key", type=opt.PATH, metavar="FILE", help="Key file; else STATE.key. Best in memory: /run.")
 _OUT = click.option("-o", "--output", type=opt.PATH, required=True, metavar="DIR", help="Folder of the parts.")
-_K = click.option("--k", "-k", type=click.IntRange(2), default=5, help="Smallest number of users behind a query.")
-_WINDOW = click.option("--window", default="30d", metavar="SPAN", help="How long people are counted together.")
-_TO = click.option("--to", "kind", default="tsv", metavar="KIND", help="What parts are: tsv, csv, parquet, jsonl.")
-_CLICKS = click.option("--clicks/--no-clicks", default=True, help="Count (query, page) pairs of k users, too.")
+_K = click.option("--k", "-k", type=click.IntRange(2), default=Rules.k, help="Smallest number of users behind a query.")
+_WINDOW = click.option("--window", default=Rules.window, metavar="SPAN", help="How long people are counted together.")
+_TO = click.option("--to", "kind", default=Rules.kind, metavar="KIND", help="What parts are: tsv, csv, parquet, jsonl.")
+_CLICKS = click.option("--clicks/--no-clicks", default=Rules.clicks, help="Count (query, page) pairs of k users, too.")
 _AUDIT = click.option(
     "--audit", type=opt.PATH, metavar="DIR", help="Keep the rows themselves, to verify parts in tests. Unprotected."
 )
@@ -46,14 +52,14 @@ def gate() -> None:
 
 @gate.command(cls=opt.Command)
 @opt.all_of(opt.logs, _OUT, _K, _WINDOW)
-@click.option("--flush", default="1h", metavar="SPAN", help="How often parts close, at fixed times.")
+@click.option("--flush", default=Rules.flush, metavar="SPAN", help="How often parts close, at fixed times.")
 @opt.all_of(_STATE, _KEY)
 @click.option(
     "--follow", is_flag=True, help="Go on as the file grows, through rotation; SIGTERM and Ctrl-C end it with 0."
 )
 @click.option("--keep-open", is_flag=True, help="Close nothing by the clock at the end: more of the same will come.")
 @click.option("--arrival", is_flag=True, help="Rows have the time at which they come, not that of the log.")
-@opt.all_of(_rest("window"), _CLICKS, _TO, _AUDIT)
+@opt.all_of(_rest(Rules.rest), _CLICKS, _TO, _AUDIT)
 @click.option("--metrics", type=opt.PATH, metavar="FILE", help="Write counts for Prometheus to FILE.")
 @opt.all_of(opt.reading, opt.prepare, opt.as_json, opt.quiet, opt.config)
 def run(log: tuple[str, ...], as_json: bool, quiet: bool, **options: Any) -> None:
@@ -61,11 +67,16 @@ def run(log: tuple[str, ...], as_json: bool, quiet: bool, **options: Any) -> Non
 
     Parts with their sidecars come out at fixed times. Run it again on the same state to go on where it stopped.
     """
+    from coterie.gate.follow import is_stream
     from coterie.gate.run import run_gate
 
-    reading, own = opt.parted(options)
+    follow, keep_open = options.pop("follow"), options.pop("keep_open")
+    if follow and keep_open and is_stream(log[0]):
+        follow = False  # a stream is read to its end anyway
+    at_end: AtEnd = "follow" if follow else "keep" if keep_open else "close"
+    rules, reading, own = _parted(options)
     with progress(quiet, ends_itself=True) as job:
-        numbers = run_gate(log, reading=reading, note=job.note, **own)
+        numbers = run_gate(log, rules, reading=reading, at_end=at_end, note=job.note, **own)
     _show(numbers, as_json, quiet)
 
 
@@ -117,9 +128,9 @@ def append(
     """
     from coterie.gate.append import append_night
 
-    reading, own = opt.parted(options)
+    rules, reading, own = _parted(options)
     with progress(quiet, ends_itself=True) as job:
-        numbers = append_night(method, log, reading=reading, note=job.note, **own)
+        numbers = append_night(method, log, rules, reading=reading, note=job.note, **own)
     new, known = numbers.pop("new"), numbers.pop("known")
     _show(numbers, as_json, quiet)
     for name in new:
@@ -127,6 +138,13 @@ def append(
     if not new and not known:
         say("Nothing to release tonight: no query has k users yet within the window.", quiet)
         ctx.exit(_NOTHING)
+
+
+def _parted(options: dict[str, Any]) -> tuple[Rules, Reading, dict[str, Any]]:
+    """The options that are rules of the gate, those that say how a log is to be read, and all others."""
+    reading, own = opt.parted(options)
+    rules = Rules(**{each.name: own.pop(each.name) for each in fields(Rules) if each.name in own})
+    return rules, reading, own
 
 
 def _show(numbers: dict[str, Any], as_json: bool, quiet: bool) -> None:

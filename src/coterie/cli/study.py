@@ -158,7 +158,8 @@ def simulate(
     from coterie.core import registry
     from coterie.core.params import params_of
     from coterie.simulate import protocol as made
-    from coterie.simulate.run import simulate_files
+    from coterie.simulate.run import Replay, simulate_files
+    from coterie.writing.target import Target
 
     known = {param.name for param in params_of(registry.member("protocols", protocol))}
     every = {option.name: option for option in _of_protocols()}
@@ -166,16 +167,10 @@ def simulate(
     if strange := [every[name].opts[0] for name in given if name not in known]:
         raise ParameterError(f"{protocol} has no parameter {strange[0]}. Leave it out, or choose another --protocol.")
     by = made(protocol, **given)
-    with progress(quiet) as job:
-        done = simulate_files(
-            log,
-            by,
-            reading=opt.reading_of(options),
-            folder=output,
-            **{name: options[name] for name in ("steps", "measures", "users", "language", "seed", "force")},
-            progress=job.progress,
-            note=job.note,
-        )
+    replay = Replay(by=by, **{name: options[name] for name in ("measures", "users", "language")})
+    to = None if output is None else Target(path=str(output), force=options["force"])
+    with progress(quiet, seed=options["seed"]) as job:
+        done = simulate_files(log, replay, reading=opt.reading_of(options), steps=options["steps"], to=to, job=job)
     print_scores(done.scores, as_json)
     for name, why in done.left_out.items():
         say(f"Left out: {name}: {why}.", quiet, style="dim")

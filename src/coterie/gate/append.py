@@ -7,7 +7,8 @@ one run over all of them would. A night that was appended before, under whatever
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,10 @@ from coterie import api
 from coterie.core.params import Span
 from coterie.errors import NoRowsError, ParameterError
 from coterie.gate import state as states
-from coterie.gate.gate import Gate, Rest
+from coterie.gate.gate import Gate
 from coterie.gate.manage import status_of
-from coterie.gate.run import as_before, without_core_dumps
+from coterie.gate.rules import Rules
+from coterie.gate.run import Note, as_before, without_core_dumps
 from coterie.gate.windows import DAY
 from coterie.reading.reading import Reading
 from coterie.steps import PrepareStep
@@ -28,46 +30,38 @@ _NIGHTS = "nights"
 _AT_ONCE = 1_000_000
 
 
-def _silent(_text: str) -> None: ...
-
-
 def append_night(
     method: str,
     paths: Sequence[str],
+    rules: Rules,
     *,
-    state: Path,
-    output: Path,
-    key: Path | None = None,
-    k: int = 5,
-    window: str = "30d",
-    rest: Rest = "part",
-    clicks: bool = True,
-    kind: str = "tsv",
     reading: Reading | None = None,
     steps: Sequence[PrepareStep] = (),
     end_window: bool = False,
-    audit: Path | None = None,
-    note: Callable[[str], None] = _silent,
+    note: Note = api.silent,
 ) -> dict[str, Any]:
-    """Append a night; returns the numbers of the gate, with the names of the parts that it gave (`new`)."""
+    """Append a night; returns the numbers of the gate, with the names of the parts that it gave (`new`).
+
+    Parts close with nights, whatever the `flush` of the rules.
+    """
     if method not in METHODS:
         raise ParameterError(f"Nights can be appended for {' and '.join(METHODS)}, not for {method}.")
     without_core_dumps()
-    before = states.read(state, header_only=True)
-    if before is not None:  # columns are guessed in the first night, for all
-        reading = as_before(reading or Reading(), before[0]["settings"])
+    state = Path(rules.state)
+    snapshot = states.read(state, header_only=True)
+    if snapshot is not None:  # columns are guessed in the first night, for all
+        reading = as_before(reading or Reading(), snapshot[0]["settings"])
     try:
         as_read = api.read(list(paths), reading)
     except NoRowsError:
         note("There are no rows in this night.")
-        return {**(status_of(state) if before else {}), "new": [], "known": False}
+        return {**(status_of(state) if snapshot else {}), "new": [], "known": False}
     digest, log = as_read.digest, api.prepare(as_read, steps)
     for text in (*log.notes, *log.warnings):
         note(text)
-    gate = Gate(
-        state=state, output=output, key=key, k=k, window=window, flush=_whole_days(window), rest=rest, clicks=clicks,
-        kind=kind, shape=log.shape, steps=log.steps, settings=log.settings, audit=audit,
-    )  # fmt: skip
+    # Within a night that is longer than it should be, parts close with days, or with windows where these are shorter.
+    flush = "1d" if Span.seconds(rules.window) % DAY == 0 else rules.window
+    gate = Gate(rules, flush=flush, shape=log.shape, steps=log.steps, settings=log.settings)
     with gate.abandoned():
         nights = list(gate.position.get(_NIGHTS, ()))
         published = len(gate.published)
@@ -75,7 +69,7 @@ def append_night(
             note("This night was appended before. Nothing was changed.")
             return {**gate.status(), "new": [], "known": True}
         rows = log.frame.sort(log.shape.time).collect(engine="streaming")
-        late, timeless = gate.counts.late, gate.counts.timeless
+        before = replace(gate.counts)
         for piece in rows.iter_slices(_AT_ONCE):
             gate.offer_many(piece)
         if end_window:
@@ -84,13 +78,6 @@ def append_night(
             gate.end_part()
         gate.position = {_NIGHTS: [*nights, digest]}
         gate.commit()
-        if gate.counts.late > late:
-            note(f"{gate.counts.late - late:,} rows are of a window that has ended, and were left out.")
-        if gate.counts.timeless > timeless:
-            note(f"{gate.counts.timeless - timeless:,} rows have no time, belong to no window, and were left out.")
+        for text in gate.counts.left_out_since(before, {}):
+            note(text)
         return {**gate.status(), "new": [part.name for part in gate.published[published:]], "known": False}
-
-
-def _whole_days(window: str) -> str:
-    """How often parts may close within a night that is longer than it should be: by days, or by windows if shorter."""
-    return "1d" if Span.seconds(window) % DAY == 0 else window

@@ -23,9 +23,7 @@ from coterie.gate.gate import Gate
 from coterie.gate.run import refuse_steps
 from coterie.steps import DEFAULT, StepLike, steps_of
 
-_BATCH = 20_000
-_PATIENCE = 30.0
-_QUIET = 5.0
+_SCHEMA = dict.fromkeys(("user", "query", "time", "url"), pl.String)
 
 
 class Message(Protocol):
@@ -57,9 +55,9 @@ def consume(
     messages: Iterable[Message | None],
     *,
     steps: str | Iterable[StepLike] = DEFAULT,
-    batch: int = _BATCH,
-    patience: float = _PATIENCE,
-    quiet: float = _QUIET,
+    batch: int = 20_000,
+    patience: float = 30.0,
+    quiet: float = 5.0,
 ) -> None:
     """Count messages to the end of the stream, or for ever; None stands for a moment without any.
 
@@ -112,9 +110,8 @@ def _count(gate: Gate, pieces: list[Message], steps: Iterable[StepLike]) -> None
         else:
             rows.append(row)
     if rows:
-        schema = {"user": pl.String, "query": pl.String, "time": pl.String, "url": pl.String}
         try:
-            log = api.prepare(api.log(pl.DataFrame(rows, schema=schema)), steps)
+            log = api.prepare(api.log(pl.DataFrame(rows, schema=_SCHEMA)), steps)
         except CoterieError:
             raise InputError(
                 "Times of messages must be as ISO 8601 writes them, such as 2024-03-07T09:00:00Z."
@@ -122,7 +119,7 @@ def _count(gate: Gate, pieces: list[Message], steps: Iterable[StepLike]) -> None
         gate.parts.with_steps(log.steps, {})
         gate.offer_many(log, place)
     elif place:
-        gate.offer_many(pl.DataFrame(schema={"user": pl.String, "query": pl.String}), place)
+        gate.go_on_to(place)
 
 
 def _row(value: bytes | None) -> dict[str, Any] | None:
@@ -132,7 +129,7 @@ def _row(value: bytes | None) -> dict[str, Any] | None:
         return None
     if not isinstance(found, dict) or not isinstance(found.get("query"), str):
         return None
-    texts = {name: found.get(name) for name in ("user", "query", "time", "url")}
+    texts = {name: found.get(name) for name in _SCHEMA}
     return {name: None if text is None else str(text) for name, text in texts.items()}
 
 

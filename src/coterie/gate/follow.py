@@ -184,8 +184,8 @@ class FileLines:
         if self._offset:
             self._before = {**self.known(), "before": None}
         self._stream = path.open("rb")
-        stat = os.fstat(self._stream.fileno())
-        self._number, self._modified = _number_of(stat), stat.st_mtime_ns
+        handle = self._stream.fileno()
+        self._number, self._modified = _number(handle), os.fstat(handle).st_mtime_ns
         self._begin, self._header, self._offset = self._stream.read(_FIRST), b"", offset
         self._opened({self._name: {**self._place(), "offset": 0}})
         self._opened = _silent
@@ -295,11 +295,8 @@ def _begins(path: Path, place: Mapping[str, Any], mark: Mark | None) -> bool:
         return bool(mark(stream.read(int(place["marked"]))) == place["mark"])
 
 
-def _number(path: Path) -> str:
-    return _number_of(path.stat())
-
-
-def _number_of(stat: os.stat_result) -> str:
+def _number(file: Path | int) -> str:
+    stat = os.stat(file)  # noqa: PTH116 (also of an open file)
     return f"{stat.st_dev}:{stat.st_ino}"
 
 

@@ -15,14 +15,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-import orjson
 import polars as pl
 from numpy.typing import NDArray
 
@@ -30,26 +28,25 @@ from coterie.core.log import Log
 from coterie.core.promise import Check
 from coterie.core.shapes import QUERIES, TIME, Shape
 from coterie.errors import BrokenPromiseError, InputError, InternalError, ParameterError
+from coterie.gate import state as states
 from coterie.gate.audit import Audit
-from coterie.gate.held import Side, Window, pairs
+from coterie.gate.held import Window, pairs
 from coterie.gate.keys import Key, KeyFile
-from coterie.gate.parts import Form, Part, Parts
+from coterie.gate.parts import Part, Parts
+from coterie.gate.rules import Rules
 from coterie.gate.shadow import CLICK, QUERY, Shadow
 from coterie.gate.state import State
-from coterie.gate.table import MOST_K, GateTable, Texts
+from coterie.gate.table import GateTable, Texts
 from coterie.gate.windows import Schedule, now
-from coterie.methods.windowed_counts import WindowedCounts
 
-Rest = Literal["window", "part"]
 _AHEAD = timedelta(days=1)
 _BUFFER = 20_000  # rows of `offer` that are counted at once
 _LINKS = 64  # one tag of a person in so many is looked at
-_SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
-    "user": pl.String,
-    "item": pl.String,
-    "time": TIME,
-    "page": pl.String,
+_WHY = {
+    "late": "came after their window had ended and were left out.",
+    "timeless": "have no time, belong to no window, and were left out.",
 }
+_SCHEMA = {"user": pl.String(), "item": pl.String(), "time": TIME, "page": pl.String()}
 
 
 @dataclass
@@ -70,6 +67,12 @@ class Counts:
     dropped: int = 0
     """Rows that a full queue left out (middleware)."""
 
+    def left_out_since(self, before: Counts, hints: Mapping[str, str]) -> Iterator[str]:
+        """What people should know of the rows that were left out since then, and by `hints` what to do about it."""
+        for name, why in _WHY.items():
+            if more := getattr(self, name) - getattr(before, name):
+                yield f"{more:,} rows {why} {hints.get(name, '')}".rstrip()
+
 
 class Gate:
     """Holds rows until k people have asked the same within a window."""
@@ -78,42 +81,24 @@ class Gate:
 
     def __init__(
         self,
+        rules: Rules | None = None,
         *,
-        state: str | Path,
-        output: str | Path,
-        k: int = 5,
-        window: str = "30d",
-        flush: str = "1h",
-        key: str | Path | None = None,
-        rest: Rest = "window",
-        clicks: bool = True,
-        kind: str = "tsv",
         shape: Shape = QUERIES,
         steps: tuple[str, ...] = (),
         settings: Mapping[str, Any] | None = None,
-        arrival: bool = False,
-        shadow: int = 64,
-        audit: str | Path | None = None,
         clock: Callable[[], datetime] = now,
+        **given: Any,
     ) -> None:
-        """`key`: the key file, else STATE.key beside the state. `rest`: when rows come out that fewer than k people add
-        to a query that is out already: with the end of the window, or with the next part. `arrival`: rows get the time
-        at which they come. `shadow`: one query in so many is counted twice; 0 for none, in tests alone. `audit`: a
-        folder for the rows themselves, to verify parts in tests; nothing is protected there.
-        """
-        method = WindowedCounts(k=k, window=window, clicks=clicks)
-        if k > MOST_K:
-            raise ParameterError(f"A gate counts up to k = {MOST_K:,}.")
-        if rest not in ("window", "part"):
-            raise ParameterError("rest must be 'window' or 'part'.")
+        """`given`: rules by their names, such as `k=5`; in place of `rules`, or of those of them."""
+        self.rules = rules = Rules(**given) if rules is None else replace(rules, **given)
         if shape.further:
             raise ParameterError(f"Parts have no further details ({', '.join(shape.further)}). Leave out --details.")
-        self.schedule = Schedule.of(window, flush)
-        self.k, self.rest, self.shape, self.arrival, self.share = k, rest, shape, arrival, shadow
-        self._clicks = clicks and bool(shape.page)
+        self.schedule = Schedule.of(rules.window, rules.flush)
+        self.shape = shape
+        self._clicks = rules.clicks and bool(shape.page)
         self._clock = clock
-        self._state = State(Path(state))
-        self._keys = KeyFile(Path(key) if key is not None else Path(f"{Path(state)}.key"), self._state.name)
+        self._state = State(Path(rules.state))
+        self._keys = KeyFile.of(self._state, rules.key)
         self._buffer: list[tuple[str | None, str, datetime | None, str | None]] = []
         self.counts = Counts()
         self.position: dict[str, Any] = {}
@@ -127,36 +112,28 @@ class Gate:
         self._listed: list[Part] = []
         self._new: list[Part] = []
         self._next = 1
-        self._about = {
-            "k": k, "window": window, "flush": flush, "rest": rest, "clicks": clicks, "shape": shape.name,
-            "shadow": shadow,
-        }  # fmt: skip
-        self.at_part = {"held": 0, "open": 0}
+        self._about = {**rules.of_state, "shape": shape.name}
+        self.at_part = self._census
         """How many queries were held, and open, when the last part closed. Numbers of this moment, shown to others,
         would tell when somebody asks what nobody has asked before, or is the k-th to ask."""
         self._busy = False  # stays so where an error came in between: then memory is no longer what the input says
         self.changed = False
         """Whether anything came since the last snapshot."""
         try:
-            form = Form(
-                method=method, shape=shape, steps=steps, settings=tuple(sorted((settings or {}).items())), kind=kind
-            )
-            self.parts = Parts(Path(output), form)
-            self._audit = None if audit is None else Audit(Path(audit), shape)
+            self.parts = Parts(rules, shape, steps, settings or {})
+            self._audit = None if rules.audit is None else Audit(Path(rules.audit), shape)
             self._resume()
         except BaseException:
             self._state.release()
             raise
 
     def __repr__(self) -> str:
-        return f"Gate(k = {self.k}, {self.counts.events:,} events)"
+        return f"Gate(k = {self.rules.k}, {self.counts.events:,} events)"
 
     def __enter__(self) -> Gate:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
         if kind is None:
             self.close()
         else:
@@ -164,9 +141,7 @@ class Gate:
 
     # Rows in.
 
-    def offer(
-        self, user: str | None, query: str, *, time: datetime | None = None, url: str | None = None
-    ) -> None:  # fmt: skip
+    def offer(self, user: str | None, query: str, *, time: datetime | None = None, url: str | None = None) -> None:
         """One row; its time is that of the clock unless given. Rows are counted some thousands at a time."""
         _check_row(user, query, time, url)
         self._buffer.append((user, query, self._arrived() if time is None else time, url))
@@ -187,10 +162,10 @@ class Gate:
             raise InputError(f"A table that is offered to a gate needs the columns {' and '.join(map(repr, absent))}.")
         if shape.time in have and not (have[shape.time].is_temporal() or have[shape.time] == pl.Null):
             raise InputError(f"The column {shape.time!r} of a table that is offered to a gate must hold times.")
-        wanted = {"user": shape.subject, "item": shape.item, "time": shape.time, "page": shape.page}
+        wanted = zip(_SCHEMA.items(), (shape.subject, shape.item, shape.time, shape.page), strict=True)
         columns = [
-            (pl.col(name).cast(_SCHEMA[ours]) if name in have else pl.lit(None, _SCHEMA[ours])).alias(ours)
-            for ours, name in wanted.items()
+            (pl.col(name).cast(kind) if name in have else pl.lit(None, kind)).alias(ours)
+            for (ours, kind), name in wanted
         ]
         self._take_in(frame.select(columns).collect(engine="streaming"))
         if position is not None:
@@ -211,17 +186,22 @@ class Gate:
             rows, self._buffer = self._buffer, []
             self._take_in(pl.DataFrame(rows, schema=_SCHEMA, orient="row"))
 
-    def _take_in(self, frame: pl.DataFrame) -> None:
-        if frame.height == 0:
-            return
+    @contextmanager
+    def _counting(self) -> Iterator[None]:
+        """What is held changes meanwhile; after an error in between it is no longer what the input says."""
         self.changed = self._busy = True
-        self._sort_in(frame)
+        yield
         self._busy = False
+
+    def _take_in(self, frame: pl.DataFrame) -> None:
+        if frame.height:
+            with self._counting():
+                self._sort_in(frame)
 
     def _sort_in(self, frame: pl.DataFrame) -> None:
         """Rows into their parts and windows."""
         clock = self._arrived()
-        if self.arrival:
+        if self.rules.arrival:
             frame = frame.with_columns(pl.lit(clock, TIME).alias("time"))
         timed = frame.filter(pl.col("time").is_not_null() & pl.col("item").is_not_null())
         self.counts.timeless += frame.height - timed.height
@@ -248,38 +228,26 @@ class Gate:
         if self._audit is not None:
             self._audit.add(frame)
         frame = frame.with_columns(pl.Series("day", days.astype(np.int64)))
-        asked = Side(frame["item"], frame["user"], days)
-        clicked, before = None, np.zeros(1, np.int64)
-        if self._clicks and frame["page"].null_count() < frame.height:
-            has_page = frame["page"].is_not_null()
-            with_page = frame.filter(has_page)
-            clicked = Side(pairs(with_page), with_page["user"], np.zeros(with_page.height, np.uint16))
-            before = np.concatenate([before, np.cumsum(has_page.to_numpy())])
         cuts = [0, *(np.flatnonzero(np.diff(running)) + 1).tolist(), frame.height]
         for first, last in itertools.pairwise(cuts):
-            self._reach(int(running[first]))
-            window = self._window
-            if window is None:  # pragma: no cover (reaching a part opens its window)
-                raise InputError("There is no window.")
-            rows = frame.slice(first, last - first)
-            self._offer(window, QUERY, asked, first, last, rows)
-            if clicked is not None:
-                a, b = int(before[first]), int(before[last])
-                self._offer(window, CLICK, clicked, a, b, rows.filter(pl.col("page").is_not_null()))
+            window, rows = self._window_at(int(running[first])), frame[first:last]
+            self._offer(window, QUERY, rows["item"], rows, days[first:last])
+            clicked = rows.filter(pl.col("page").is_not_null() & self._clicks)
+            if clicked.height:
+                self._offer(window, CLICK, pairs(clicked), clicked, np.zeros(clicked.height, np.uint16))
             if window.shadow is not None:
                 chosen = rows.filter(window.shadow.chosen(rows["item"]))
                 if chosen.height:
                     pages = chosen if self._clicks else chosen.with_columns(pl.lit(None, pl.String).alias("page"))
                     window.shadow.count(pages)
 
-    def _offer(self, window: Window, what: int, side: Side, first: int, last: int, rows: pl.DataFrame) -> None:
+    def _offer(self, window: Window, what: int, texts: pl.Series, rows: pl.DataFrame, days: NDArray[np.uint16]) -> None:
         """Count events in one of the tables, and keep the texts that it wants."""
         table = window.tables[what]
-        wanted = table.offer(side.texts, side.people, side.days, first, last)
+        wanted = table.offer(Texts.of(texts), Texts.of(rows["user"]), days, 0, rows.height)
         if wanted.size:
-            tags = table.tags(Texts.of(side.items.gather(wanted)))
-            texts = rows[wanted - first]
-            for tag, item, page in zip(tags, texts["item"], texts["page"], strict=True):
+            tags = table.tags(Texts.of(texts.gather(wanted)))
+            for tag, (item, page) in zip(tags, rows.select("item", "page")[wanted].iter_rows(), strict=True):
                 window.texts[what][tag] = (item, page if what == CLICK else None)
 
     # Parts out.
@@ -287,65 +255,65 @@ class Gate:
     def tick(self) -> None:
         """Close what the clock says is due: parts whose fixed time has passed, and windows that have ended."""
         self._count_buffer()
-        if self._part is None:
-            return
-        due = self.schedule.part_at(self._clock())
-        if self._window is not None and due > self._part:
-            self._busy = True
-            # Never beyond the end of the window: what comes next may be older than the clock.
-            self._reach(min(due, self.schedule.first_part(self._window.number + 1)), opens=False)
-            self._busy, self.changed = False, True
+        if self._window is not None and self._part is not None:
+            due = self.schedule.part_at(self._clock())
+            if due > self._part:
+                # Never beyond the end of the window: what comes next may be older than the clock.
+                with self._counting():
+                    self._reach(min(due, self.schedule.first_part(self._window.number + 1)))
 
     def end_part(self) -> None:
         """Close the part now, whatever the time is; for nights, whose end is their fixed time."""
         self._count_buffer()
         if self._window is not None:
-            self._busy = True
-            self._close_part(self._window, ended=False)
-            self._busy, self.changed = False, True
+            with self._counting():
+                self._close_part(self._window, ended=False)
 
     def end_window(self) -> None:
         """End the window now, whatever the time is; rows of it that come later are too late."""
         self._count_buffer()
         if self._window is not None:
-            self._busy = True
-            self._reach(self.schedule.first_part(self._window.number + 1), opens=False)
-            self._busy, self.changed = False, True
+            with self._counting():
+                self._reach(self.schedule.first_part(self._window.number + 1))
 
-    def _reach(self, part: int, opens: bool = True) -> None:
-        """Go on to a part; close those before it and, at its end, the window. `opens`: rows of that part have come."""
-        ends = self._window is not None and self._window.number < self.schedule.window_of_parts(part)
-        if self._window is not None and self._part is not None and part > self._part:
-            self._close_part(self._window, ended=ends)
-        if ends:
-            self._window = None
-        if self._window is None and opens:
+    def _reach(self, part: int) -> None:
+        """Go on to a part; close those before it and, at its end, the window."""
+        if self._part is not None and part <= self._part:
+            return
+        if self._window is not None:
+            ended = self._window.number < self.schedule.window_of_parts(part)
+            self._close_part(self._window, ended)
+            self._window = None if ended else self._window
+        self._part = part
+        self.at_part = self._census
+
+    def _window_at(self, part: int) -> Window:
+        """The window of a part whose rows have come."""
+        self._reach(part)
+        if self._window is None:
             self._window = self._opened(self.schedule.window_of_parts(part), Key.new())
-        if self._part is None or part > self._part:
-            self._part = part
-            self._look()
+        return self._window
 
-    def _look(self) -> None:
+    @property
+    def _census(self) -> dict[str, int]:
+        """How many queries are held, and open, now."""
         held, opened = (0, 0) if self._window is None else self._window.tables[QUERY].census
-        self.at_part = {"held": held, "open": opened}
+        return {"held": held, "open": opened}
 
     def _opened(self, number: int, key: Key, blobs: Mapping[str, Any] | None = None) -> Window:
-        tables = []
-        for what in (QUERY, CLICK):
-            if blobs is None:
-                tables.append(self.table_class(self.k, key.words))
-            else:
-                arrays = {name.partition(".")[2]: b for name, b in blobs.items() if name.startswith(f"{what}.")}
-                tables.append(self.table_class.restored(self.k, key.words, arrays))
+        tables = [self.table_class(self.rules.k, key.words) for _ in (QUERY, CLICK)]
         kept = None if blobs is None else blobs.get("shadow")
-        shadow = Shadow(self.k, key.shadow, self.share, kept) if self.share else None
-        return Window(number, key, tables, shadow)
+        shadow = Shadow(self.rules.k, key.shadow, self.rules.shadow, kept) if self.rules.shadow else None
+        window = Window(number, key, tables, shadow)
+        if blobs is not None:
+            window.restore(blobs)
+        return window
 
     def _close_part(self, window: Window, ended: bool) -> None:
         """Stage what is due; at the end of a window all that is open."""
         if self._part is None:
             return
-        rest = ended or self.rest == "part"
+        rest = ended or self.rules.rest == "part"
         lines = pl.concat([window.take(what, rest) for what in (QUERY, CLICK)])
         watched = self._watched(window, lines, rest)
         if lines.height == 0:
@@ -390,13 +358,10 @@ class Gate:
             return
         window = self._window
         self.mark_place()
-        known, needed = self._keys.read(), self._needed_keys()
-        if not needed.keys() <= known.keys():  # before the snapshot that needs them; others go once it is on the disk
-            self._keys.write([*{**known, **needed}.values()])
+        # New keys come before the snapshot that needs them; others go once it is on the disk.
+        self._keys.keep({**self._keys.read(), **self._needed_keys()})
         listed = [*self._listed, *self._new]
-        settings = dict(self.parts.form.settings)
-        audits = [] if self._audit is None else self._audit.stage(settings.get("columns", {}))
-        held, opened = (0, 0) if window is None else window.tables[QUERY].census
+        audits = [] if self._audit is None else self._audit.stage(self.parts.settings.get("columns", {}))
         header = {
             "about": self._about,
             "key": None if window is None else window.key.name,
@@ -409,10 +374,9 @@ class Gate:
             "counts": asdict(self.counts),
             "parts": [asdict(part) for part in listed],
             "audits": audits,
-            "held": held,
-            "open": opened,
-            "steps": self.parts.form.steps,
-            "settings": settings,
+            **self._census,
+            "steps": self.parts.steps,
+            "settings": self.parts.settings,
         }
         self._state.save(header, {} if window is None else window.blobs())
         self.parts.publish(self._new)
@@ -421,7 +385,7 @@ class Gate:
         if self._audit is not None:
             self._audit.publish()
         self._listed, self._new = listed, []
-        self._destroy_other_keys()
+        self._keys.keep(self._needed_keys())
         self.changed = False
 
     def mark_place(self) -> None:
@@ -434,20 +398,11 @@ class Gate:
         keys = (self._place_key, None if self._window is None else self._window.key)
         return {key.name: key for key in keys if key is not None}
 
-    def _destroy_other_keys(self) -> None:
-        """Destroy the keys of windows that have ended."""
-        needed = self._needed_keys()
-        if not needed:
-            self._keys.destroy()
-        elif self._keys.read().keys() != needed.keys():
-            self._keys.write([*needed.values()])
-
     def _resume(self) -> None:
         self._keys.sweep()
-        found, keys = self._state.load(), self._keys.read()
+        found, keys = states.read(self._state.folder), self._keys.read()
         if found is None:
-            if keys:  # made for this state, and its first snapshot never was
-                self._keys.destroy()
+            self._keys.keep({})  # they were made for this state, and its first snapshot never was
             self.parts.settle([])
             return
         header, blobs = found
@@ -459,8 +414,6 @@ class Gate:
             )
         if header["key"] is not None:
             self._window = self._opened(header["window_number"], self._keys.needed(header["key"]), blobs)
-            for what, tag, item, page in orjson.loads(blobs["texts"]):
-                self._window.texts[what][int(tag, 16)] = (item, page)
         self._place_key = keys.get(str(header.get("place_key")))
         self._part, self._next = header["part"], header["next"]
         self.position = header["position"]
@@ -471,8 +424,8 @@ class Gate:
         self.parts.list(self._listed)
         if self._audit is not None:
             self._audit.settle(header["audits"])
-        self._destroy_other_keys()
-        self._look()
+        self._keys.keep(self._needed_keys())
+        self.at_part = self._census
 
     def rotate(self) -> None:
         """End the window now: what is held is forgotten, and so is its key. What is open comes out with the part."""
@@ -496,11 +449,9 @@ class Gate:
     def status(self) -> dict[str, Any]:
         """Numbers of the gate; no text, no tag, no name."""
         tables = [] if self._window is None else self._window.tables
-        held, opened = tables[QUERY].census if tables else (0, 0)
         return {
             **asdict(self.counts),
-            "held": held,
-            "open": opened,
+            **self._census,
             "bytes": sum(table.bytes for table in tables),
             "parts": len(self._listed) + len(self._new),
         }
@@ -508,9 +459,9 @@ class Gate:
     @property
     def mark(self) -> Callable[[bytes], str] | None:
         """The hash of places that were read; None where its key is gone, so that nobody can compare."""
-        if self._place_key is None and self._window is not None:
-            return self._window.key.mark  # of a state whose marks were made under the key of its window
-        return None if self._place_key is None else self._place_key.mark
+        if self._place_key is not None:
+            return self._place_key.mark
+        return None if self._window is None else self._window.key.mark  # a state of before has no key for places
 
     def close(self, keep_open: bool = False) -> None:
         """Count what is buffered, close what is due, put everything on the disk and let others have the state.

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import orjson
 import polars as pl
-from numpy.typing import NDArray
 
 from coterie.gate.keys import Key
 from coterie.gate.shadow import CLICK, QUERY, Shadow
-from coterie.gate.table import WHOLE, GateTable, Texts
+from coterie.gate.table import ARRAYS, WHOLE, GateTable
 
 _LINES = {
     "what": pl.Int64, "item": pl.String, "page": pl.String, "day": pl.Int64, "count": pl.Int64, "crowd": pl.Boolean,
@@ -42,6 +41,13 @@ class Window:
         kept = {} if self.shadow is None else {"shadow": self.shadow.data()}
         return {**arrays, "texts": orjson.dumps(waiting), **kept}
 
+    def restore(self, blobs: Mapping[str, Any]) -> None:
+        """Hold what `blobs` gave."""
+        for what, table in enumerate(self.tables):
+            table.restore({name: blobs[f"{what}.{name}"] for name in ARRAYS})
+        for what, tag, item, page in orjson.loads(blobs["texts"]):
+            self.texts[what][int(tag, 16)] = (item, page)
+
     def take(self, what: int, rest: bool) -> pl.DataFrame:
         """What one of the tables gives, with texts in place of tags."""
         taken = self.tables[what].take(rest)
@@ -59,21 +65,6 @@ class Window:
             },
             schema=_LINES,
         )
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Side:
-    """Rows as a table takes them."""
-
-    items: pl.Series
-    users: pl.Series
-    days: NDArray[np.uint16]
-    texts: Texts = field(init=False)
-    people: Texts = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "texts", Texts.of(self.items))
-        object.__setattr__(self, "people", Texts.of(self.users))
 
 
 def pairs(rows: pl.DataFrame) -> pl.Series:

@@ -14,7 +14,7 @@ import hashlib
 import os
 import secrets
 import stat
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from coterie.core.declared import Declared, DeclaredFile, json_bytes, json_file
 from coterie.errors import MissingError, ParameterError
+from coterie.gate.state import State
 from coterie.writing.history import onto_the_disk
 from coterie.writing.targets import refuse_closed, refuse_existing
 
@@ -80,6 +81,11 @@ class KeyFile:
         self.path, self.state = path, state
         self._part = path.with_name(path.name + ".new")
 
+    @classmethod
+    def of(cls, state: State, path: str | Path | None) -> KeyFile:
+        """The key file of a state: the one that is given, else the one beside the state."""
+        return cls(Path(f"{state.folder}.key") if path is None else Path(path), state.name)
+
     def sweep(self) -> None:
         """Overwrite and remove what a gate that was killed left beside the file: it may hold a key."""
         _destroy(self._part)
@@ -129,6 +135,13 @@ class KeyFile:
         onto_the_disk(self.path.parent)
         if old is not None:
             _overwrite(old)
+
+    def keep(self, keys: Mapping[str, Key]) -> None:
+        """Have these keys and no others."""
+        if not keys:
+            self.destroy()
+        elif self.read().keys() != keys.keys():
+            self.write([*keys.values()])
 
     def destroy(self) -> None:
         """Overwrite and remove the file."""

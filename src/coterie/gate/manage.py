@@ -19,17 +19,12 @@ def status_of(state: Path) -> dict[str, Any]:
     return {**header["counts"], "held": header["held"], "open": header["open"], "parts": len(header["parts"])}
 
 
-def opened(state: Path, key: Path | None, output: Path) -> Gate:
-    """The gate of a state, as it was last run."""
-    header = states.required(state)
-    about = {**header["about"], "shape": SHAPES[header["about"]["shape"]]}
-    kind = next((part["name"].partition(".")[2] for part in header["parts"]), "tsv")
-    return Gate(state=state, key=key, output=output, kind=kind, **about)
-
-
 def rotate(state: Path, key: Path | None, output: Path) -> None:
     """End the window now; see `Gate.rotate`."""
-    gate = opened(state, key, output)
+    header = states.required(state)
+    kind = next((part["name"].partition(".")[2] for part in header["parts"]), "tsv")
+    about = {**header["about"], "shape": SHAPES[header["about"]["shape"]]}
+    gate = Gate(state=state, key=key, output=output, kind=kind, **about)
     with gate.abandoned():
         gate.rotate()
 
@@ -40,7 +35,7 @@ def forget(state: Path, key: Path | None) -> None:
         states.required(state)
     held = states.State(state)
     try:
-        keys = KeyFile(key if key is not None else Path(f"{state}.key"), held.name)
+        keys = KeyFile.of(held, key)
         keys.read()  # refused where it is no key file, or that of another gate
         keys.destroy()
         held.remove()

@@ -16,7 +16,7 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import Callable, Iterable, MutableMapping
 from datetime import datetime
 from typing import Any
 from urllib.parse import parse_qs
@@ -32,6 +32,8 @@ from coterie.gate.windows import now
 from coterie.steps import DEFAULT, StepLike, steps_of
 
 Environ = MutableMapping[str, Any]
+App = Callable[..., Any]
+User = Callable[[Environ], str | None]
 _SCHEMA = {name: QUERIES.schema[name] for name in ("user", "query", "time")}
 _MOST_AT_ONCE = 10_000
 _LONGEST = 10_000  # characters of a query; whatever is longer is no search
@@ -121,63 +123,46 @@ def _asked(query_string: str, param: str) -> str | None:
     return values[0] if values else None
 
 
-class AsgiGate:
+class _Middleware:
+    """What both kinds have in common."""
+
+    def __init__(self, app: App, feed: Feed, *, path: str = "/search", param: str = "q", user: User | None = None):
+        """`user`: who asks, of a scope or an environment; else the address and the agent."""
+        self.app, self.feed, self.path, self.param, self.user = app, feed, path, param, user
+
+    def _hear(self, environ: Environ, query_string: bytes | str, user_of: User) -> None:
+        """Put what was asked on the queue; whatever is wrong with a request, it is answered."""
+        try:
+            text = query_string.decode("latin-1") if isinstance(query_string, bytes) else query_string
+            query = _asked(text, self.param)
+            if query is not None:
+                self.feed.put((self.user or user_of)(environ), query)
+        except Exception:
+            self.feed.dropped += 1
+
+
+class AsgiGate(_Middleware):
     """ASGI: passes every request on, and tells the feed about searches."""
 
-    def __init__(
-        self,
-        app: Callable[..., Awaitable[None]],
-        feed: Feed,
-        *,
-        path: str = "/search",
-        param: str = "q",
-        user: Callable[[MutableMapping[str, Any]], str | None] | None = None,
-    ) -> None:
-        """`user`: who asks, of a scope; else the address and the agent."""
-        self.app, self.feed, self.path, self.param = app, feed, path, param
-        self.user = user or _asgi_user
-
-    async def __call__(self, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
+    async def __call__(self, scope: Environ, receive: Any, send: Any) -> None:
         """One request."""
         if scope.get("type") == "http" and scope.get("path") == self.path:
-            try:
-                query = _asked(scope.get("query_string", b"").decode("latin-1"), self.param)
-                if query is not None:
-                    self.feed.put(self.user(scope), query)
-            except Exception:  # whatever is wrong with a request, it is answered
-                self.feed.dropped += 1
+            self._hear(scope, scope.get("query_string", b""), _asgi_user)
         await self.app(scope, receive, send)
 
 
-class WsgiGate:
+class WsgiGate(_Middleware):
     """WSGI: passes every request on, and tells the feed about searches."""
-
-    def __init__(
-        self,
-        app: Callable[..., Iterable[bytes]],
-        feed: Feed,
-        *,
-        path: str = "/search",
-        param: str = "q",
-        user: Callable[[Environ], str | None] | None = None,
-    ) -> None:
-        """`user`: who asks, of an environment; else the address and the agent."""
-        self.app, self.feed, self.path, self.param = app, feed, path, param
-        self.user = user or _wsgi_user
 
     def __call__(self, environ: Environ, start_response: Any) -> Iterable[bytes]:
         """One request."""
         if environ.get("PATH_INFO") == self.path:
-            try:
-                query = _asked(environ.get("QUERY_STRING", ""), self.param)
-                if query is not None:
-                    self.feed.put(self.user(environ), query)
-            except Exception:  # whatever is wrong with a request, it is answered
-                self.feed.dropped += 1
-        return self.app(environ, start_response)
+            self._hear(environ, environ.get("QUERY_STRING", ""), _wsgi_user)
+        answer: Iterable[bytes] = self.app(environ, start_response)
+        return answer
 
 
-def _asgi_user(scope: MutableMapping[str, Any]) -> str | None:
+def _asgi_user(scope: Environ) -> str | None:
     client = scope.get("client")
     agent = next((value.decode("latin-1") for name, value in scope.get("headers", ()) if name == b"user-agent"), "")
     return f"{client[0]} {agent}" if client else None

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from coterie.core.params import public_params
 from coterie.core.promise import Case, Check
 from coterie.core.shapes import COUNTS, Shape
 from coterie.errors import BrokenPromiseError, ParameterError
-from coterie.methods.windowed_counts import WindowedCounts
+from coterie.gate.rules import Rules
 from coterie.promises import judge
 from coterie.promises.windowed_query_k_anonymity import WindowedQueryKAnonymity
 from coterie.reading.people import cautions, together
@@ -50,59 +50,39 @@ class Part:
     sha256: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Form:
-    """How parts are written: what they promise, and what their sidecars tell about how rows were made."""
-
-    method: WindowedCounts
-    shape: Shape
-    """That of the log."""
-    steps: tuple[str, ...] = ()
-    settings: tuple[tuple[str, Any], ...] = ()
-    kind: str = "tsv"
-
-    @property
-    def promise(self) -> WindowedQueryKAnonymity:
-        """What parts promise."""
-        return WindowedQueryKAnonymity(k=self.method.k, window=self.method.window, shape=self.shape.name)
-
-
 class Parts:
     """The folder of the parts."""
 
-    def __init__(self, folder: Path, form: Form) -> None:
-        refuse_kind(kind_of("-", form.kind)[0], COUNTS)
-        self.folder, self.form = folder, form
-        folder.mkdir(parents=True, exist_ok=True)
-        self._staged = folder / _STAGED
+    def __init__(self, rules: Rules, shape: Shape, steps: tuple[str, ...], settings: Mapping[str, Any]) -> None:
+        """`shape`: that of the log; `steps` and `settings`: what sidecars tell about how rows were made."""
+        refuse_kind(kind_of("-", rules.kind)[0], COUNTS)
+        self.rules, self.shape, self.steps, self.settings = rules, shape, steps, dict(sorted(settings.items()))
+        self.folder = Path(rules.output)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._staged = self.folder / _STAGED
 
     def stage(self, number: int, closed: datetime, rows: pl.DataFrame, watched: Check | None) -> Part:
         """Write a part and its sidecar to the hidden folder; what the judge can see without the log is checked."""
         self._staged.mkdir(mode=0o700, exist_ok=True)
         lines = COUNTS.completed(rows.lazy()).sort(COUNTS.order).collect().lazy()  # sorted once, looked at often
-        promise = self.form.promise
+        rules, steps = self.rules, tuple(Step(name=step) for step in self.steps)
+        promise = WindowedQueryKAnonymity(k=rules.k, window=rules.window, shape=self.shape.name)
         verdict = judge(Case(rows=lines, shape=COUNTS), (promise,))
         if verdict.broken:
             raise BrokenPromiseError("A part of the gate does not keep its promise, so it was not written.")
-        passed = [check for check in verdict.checks if check.status == "passed"]
-        log = Log(
-            frame=lines,
-            shape=COUNTS,
-            history=tuple(Step(name=step) for step in self.form.steps),
-            settings=dict(self.form.settings),
-        )
+        log = Log(frame=lines, shape=COUNTS, history=steps, settings=self.settings)
         release = Release(
             log=log,
             promises=(promise,),
             method="windowed_counts",
-            params=public_params(self.form.method),
-            checks=(*passed, *([] if watched is None else [watched])),
+            params=public_params(rules.method),
+            checks=tuple(check for check in (*verdict.checks, watched) if check and check.status == "passed"),
             warnings=cautions(log.settings),
             verified=digest_of_rows(lines),
         )
-        name = f"part-{number:06}-{closed:%Y-%m-%dT%H%M%S}.{self.form.kind}"
+        name = f"part-{number:06}-{closed:%Y-%m-%dT%H%M%S}.{rules.kind}"
         path = self._staged / name
-        digest = write_release(release, Target(path=str(path), kind=self.form.kind, force=True))
+        digest = write_release(release, Target(path=str(path), kind=rules.kind, force=True))
         for file in (path, sidecar_path(path)):
             onto_the_disk(file)
         onto_the_disk(self._staged)
@@ -143,17 +123,15 @@ class Parts:
         self.refuse_another(known)
         self.publish(known)
         shutil.rmtree(self._staged, ignore_errors=True)
-        missing = [part for part in known if not (self.folder / part.name).exists()]
-        changed = [p for p in known if p not in missing and sha256(self.folder / p.name) != p.sha256]
-        if changed:
-            names = ", ".join(part.name for part in changed[:3])
-            raise BrokenPromiseError(f"{len(changed)} parts are not as the gate wrote them: {names}.")
+        there = [part for part in known if (self.folder / part.name).exists()]
+        if changed := [part.name for part in there if sha256(self.folder / part.name) != part.sha256]:
+            raise BrokenPromiseError(f"{len(changed)} parts are not as the gate wrote them: {', '.join(changed[:3])}.")
 
-    def with_steps(self, steps: tuple[str, ...], settings: dict[str, Any]) -> None:
+    def with_steps(self, steps: tuple[str, ...], settings: Mapping[str, Any]) -> None:
         """What the sidecars of later parts tell about how rows are read and prepared.
 
         A part holds rows of many pieces of a log: whoever was counted in any of them is counted in it.
         """
-        counted = together(*(str(each.get("counted", "")) for each in (dict(self.form.settings), settings)))
+        counted = together(*(str(each.get("counted", "")) for each in (self.settings, settings)))
         said = {**settings, **({"counted": counted} if counted else {})}
-        self.form = replace(self.form, steps=steps, settings=tuple(sorted(said.items())))
+        self.steps, self.settings = steps, dict(sorted(said.items()))

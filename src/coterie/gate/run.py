@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 
@@ -30,6 +30,7 @@ from coterie.errors import InputError, ParameterError
 from coterie.gate import state as states
 from coterie.gate.follow import FileLines, Lines, StreamLines, is_stream, is_whole, wait
 from coterie.gate.gate import Counts, Gate
+from coterie.gate.rules import Rules
 from coterie.reading.people import ADDRESS_AND_AGENT, nearly_unique, no_people
 from coterie.reading.reading import Reading, takes_of
 from coterie.reading.searches import AUTO
@@ -37,6 +38,8 @@ from coterie.reading.sniff import format_of, kind_of
 from coterie.steps import PrepareStep, looks_at, spelled
 from coterie.writing.targets import temporary
 
+AtEnd = Literal["close", "keep", "follow"]
+"""Close what is due by the clock; keep it open, as more of the same will come; or wait for more lines."""
 Note = Callable[[str], None]
 Marks = Callable[[Callable[[bytes], str]], Mapping[str, Any]]
 _WHOLE_ROWS = 500_000  # rows of a file that is read as a whole, which are counted at once
@@ -48,7 +51,10 @@ _ASKED = 200  # rows after which it is asked whether a field that nobody named n
 _COST = 10  # how many times as long as a snapshot takes is worked before the next one
 
 
-def _silent(_text: str) -> None: ...
+_HINTS = {
+    "late": "A gate needs rows roughly in the order of time: sort the log, or use coterie append.",
+    "timeless": "With --arrival, rows have the time at which they come.",
+}
 
 
 @dataclass(kw_only=True)
@@ -68,23 +74,23 @@ class Reader:
     _rows: int = 0
     _scratch: Scratch = field(default_factory=Scratch, repr=False)
 
+    @in_memory()
     def log_of(self, lines: Lines) -> tuple[Log | None, int]:
         """The prepared rows of lines, and how many lines are bad; no rows where none is good."""
         first = self.format is None
-        with in_memory():
-            if first:
-                header = b"" if lines.data.startswith(lines.header) else lines.header
-                with self._in_memory(header + lines.data) as path:
-                    self.format = self.reading.format or self._sniffed(path)
-                first = self.format != self.known
+        if first:
+            header = b"" if lines.data.startswith(lines.header) else lines.header
+            with self._in_memory(header + lines.data) as path:
+                self.format = self.reading.format or self._sniffed(path)
+            first = self.format != self.known
         header = self._header(lines)
-        # Lines that need another encoding, for example, are copied to a temporary file by their reader.
-        with in_memory(), self._in_memory(header + lines.data) as path:
+        with self._in_memory(header + lines.data) as path:
             given = replace(self.reading, format=self.format, allow_bad=self.reading.allow_bad or not first)
             try:
                 log = api.read(path, given)
                 bad = sum(step.counts.get("bad", 0) for step in log.history)
                 prepared = api.prepare(log, self.steps)
+                # Lines that need another encoding, for example, are copied to a temporary file by their reader.
                 rows = prepared.frame.collect(engine="streaming")
             except InputError:
                 if first and lines.data != lines.header:
@@ -116,10 +122,6 @@ class Reader:
                 option = "--user-field NAME" if settings.get("counted") else f"--columns {shape.subject}=NAME"
                 raise no_people(repr(chosen), shape, self._rows, different, option)
 
-    def settled(self) -> None:
-        """Others were counted before, and it was asked then."""
-        self._names = None
-
     def _header(self, lines: Lines) -> bytes:
         """What has to stand before lines so that they can be read; a first line that is a row must not count again."""
         if self.format == "w3c":
@@ -131,7 +133,7 @@ class Reader:
 
     def _is_header(self, lines: Lines) -> bool:
         """Whether the first line of the file names columns."""
-        return self.format in ("table", "matomo") and kind_of([_first(lines.header)]) in ("csv", "tsv")
+        return self.format in ("table", "matomo") and kind_of([lines.header.decode(errors="replace")]) in ("csv", "tsv")
 
     def _sniffed(self, path: Path) -> str:
         """The format of the lines in a file; the one that is known where they do not tell."""
@@ -142,6 +144,12 @@ class Reader:
                 raise
             return self.known
 
+    def resume(self, header: Mapping[str, Any]) -> None:
+        """Go on as a state says; where many rows were counted, it was asked before whether they name people."""
+        self.fix(header["settings"])
+        if header["counts"]["events"] > _ASKED:
+            self._names = None
+
     def fix(self, settings: Mapping[str, Any]) -> None:
         """From now on read as before."""
         self.reading = as_before(self.reading, settings)
@@ -149,29 +157,16 @@ class Reader:
     @contextmanager
     def _in_memory(self, data: bytes) -> Iterator[Path]:
         """A path under which bytes can be read that are on no disk."""
-        link = self._scratch.path / self.name
-        if not hasattr(os, "memfd_create"):
-            link.write_bytes(data)
+        link, memory = self._scratch.path / self.name, hasattr(os, "memfd_create")
+        with os.fdopen(os.memfd_create("coterie"), "wb") if memory else link.open("wb") as stream:
+            stream.write(data)
+            stream.flush()
+            if memory:
+                link.symlink_to(f"/proc/{os.getpid()}/fd/{stream.fileno()}")
             try:
                 yield link
             finally:
-                link.unlink()
-            return
-        handle = os.memfd_create("coterie")
-        try:
-            view = memoryview(data)
-            while view:
-                view = view[os.write(handle, view) :]
-            link.unlink(missing_ok=True)
-            link.symlink_to(f"/proc/{os.getpid()}/fd/{handle}")
-            yield link
-        finally:
-            link.unlink(missing_ok=True)
-            os.close(handle)
-
-
-def _first(line: bytes) -> str:
-    return line.decode(errors="replace")
+                link.unlink(missing_ok=True)
 
 
 def as_before(reading: Reading, settings: Mapping[str, Any]) -> Reading:
@@ -183,29 +178,22 @@ def as_before(reading: Reading, settings: Mapping[str, Any]) -> Reading:
 
 def run_gate(
     paths: Sequence[str],
+    rules: Rules,
     *,
-    output: Path,
-    state: Path,
-    key: Path | None = None,
-    k: int = 5,
-    window: str = "30d",
-    flush: str = "1h",
-    rest: str = "window",
-    clicks: bool = True,
-    kind: str = "tsv",
     reading: Reading | None = None,
     steps: Sequence[PrepareStep] = (),
-    follow: bool = False,
-    keep_open: bool = False,
-    arrival: bool = False,
-    audit: Path | None = None,
+    at_end: AtEnd = "close",
     metrics: Path | None = None,
-    note: Note = _silent,
+    note: Note = api.silent,
 ) -> dict[str, Any]:
-    """Run a gate over logs, or along one; returns its numbers. `steps` are those of the user; see the command."""
+    """Run a gate over logs, or along one; returns its numbers.
+
+    `steps`: those of the user; see the command. `at_end`: what happens where the logs end.
+    """
     without_core_dumps()
     refuse_steps(steps)
     reading = reading or Reading()
+    follow = at_end == "follow"
     waits = follow and len(paths) == 1 and not Path(paths[0]).exists() and Path(paths[0]).parent.is_dir()
     files = [*paths] if waits else [str(path) for path in expand(paths)]
     if (follow or any(map(is_stream, files))) and len(files) > 1:
@@ -218,18 +206,14 @@ def run_gate(
         reading.refuse_unused(reading.format, "The log")
     reader = Reader(reading=reading, steps=steps)
     peeked = _peek(files, reader)
-    about: dict[str, Any] = {
-        "state": state, "output": output, "key": key, "k": k, "window": window, "flush": flush, "rest": rest,
-        "clicks": clicks, "kind": kind, "arrival": arrival, "audit": audit,
-    }  # fmt: skip
     if waits:
         note(f"{paths[0]} is not there yet. Waiting for it.")
-    runner = Runner(about=about, reader=reader, metrics=metrics, note=note, shape_known=peeked)
+    runner = Runner(rules=rules, reader=reader, metrics=metrics, note=note, shape_known=peeked)
     with runner.stop, runner:
         for path in files:
             if not runner.stop.asked:
                 runner.read(path, follow)
-        return runner.finish(keep_open or runner.stop.asked)
+        return runner.finish(keep_open=at_end == "keep" or runner.stop.asked)
 
 
 def _peek(files: Sequence[str], reader: Reader) -> str | None:
@@ -286,24 +270,21 @@ class Stop:
 class Runner:
     """One run: a reader, and a gate that is opened with the first rows, which tell their shape."""
 
-    about: dict[str, Any]
+    rules: Rules
     reader: Reader
     metrics: Path | None = None
-    note: Note = _silent
+    note: Note = api.silent
     shape_known: str | None = None
     stop: Stop = field(default_factory=lambda: Stop())
     gate: Gate | None = None
     _committed: float = field(default_factory=time.monotonic)
     _cost: float = 0.0
-    _late: int = 0
-    _timeless: int = 0
+    _told: Counts = field(default_factory=Counts)
 
     def __enter__(self) -> Runner:
-        found = states.read(Path(self.about["state"]), header_only=True)
+        found = states.read(Path(self.rules.state), header_only=True)
         if found is not None:
-            self.reader.fix(found[0]["settings"])
-            if found[0]["counts"]["events"] > _ASKED:
-                self.reader.settled()
+            self.reader.resume(found[0])
         shape = self.shape_known or (None if found is None else str(found[0]["about"]["shape"]))
         if shape is not None:
             self._open(SHAPES[shape])
@@ -315,8 +296,8 @@ class Runner:
 
     def _open(self, shape: Any) -> Gate:
         if self.gate is None:
-            self.gate = Gate(shape=shape, **self.about)
-            self._late, self._timeless = self.gate.counts.late, self.gate.counts.timeless
+            self.gate = Gate(self.rules, shape=shape)
+            self._told = replace(self.gate.counts)
         return self.gate
 
     def read(self, path: str, follow: bool) -> None:
@@ -328,7 +309,7 @@ class Runner:
             self._read_whole(Path(path))
             return
         name = str(Path(path).absolute())
-        position = states.opened(Path(self.about["state"])) if self.gate is None else self.gate.position
+        position = states.opened(Path(self.rules.state)) if self.gate is None else self.gate.position
         self.reader.known = position.get("formats", {}).get(name)
         mark = None if self.gate is None else self.gate.mark
         lines: FileLines | StreamLines
@@ -386,12 +367,12 @@ class Runner:
             log = None
         gate.counts.bad += bad
         if log is not None:
-            gate.parts.with_steps(log.steps, dict(log.settings))
+            gate.parts.with_steps(log.steps, log.settings)
             formats = {**gate.position.get("formats", {}), name: self.reader.format}
             gate.offer_many(log, {**chunk.position, "formats": formats})
         else:
             gate.go_on_to(chunk.position)
-        self._commit_if_due()
+        self._commit_if_due(gate)
 
     def _know_file(self, position: Mapping[str, Any]) -> None:
         """Put the number of the first file on the disk before any line of it is read.
@@ -399,10 +380,10 @@ class Runner:
         A gate that is killed before its next snapshot then finds the file by its number, also if it was rotated.
         """
         if self.gate is None:
-            states.remember(Path(self.about["state"]), position)
+            states.remember(Path(self.rules.state), position)
         else:
             self.gate.go_on_to(position)
-            self._commit()
+            self._commit(self.gate)
 
     def _read_whole(self, path: Path) -> None:
         """A file that polars reads as a whole; the place in it is a number of rows."""
@@ -417,52 +398,39 @@ class Runner:
         done = int(place.get("rows", 0)) if place.get("file") == number else 0
         if not done:
             gate.counts.bad += sum(step.counts.get("bad", 0) for step in log.history)
-        gate.parts.with_steps(log.steps, dict(log.settings))
+        gate.parts.with_steps(log.steps, log.settings)
         rows = log.frame.sort("row").collect(engine="streaming")
         for start in range(done, rows.height, _WHOLE_ROWS):
             if self.stop.asked:
                 return
             piece = rows.slice(start, _WHOLE_ROWS)
             gate.offer_many(piece, {name: {"file": number, "rows": start + piece.height}})
-            self._commit_if_due()
+            self._commit_if_due(gate)
 
     def _idle(self, at_end: bool) -> None:
         if self.gate is not None:
             if at_end:
                 self.gate.tick()
             if self.gate.changed:
-                self._commit()
+                self._commit(self.gate)
         time.sleep(wait())
 
-    def _commit_if_due(self) -> None:
+    def _commit_if_due(self, gate: Gate) -> None:
         """A snapshot, once enough was done since the last one. The clock closes nothing here: more may be behind."""
-        if self.gate is None:
-            return
         since = time.monotonic() - self._committed
-        if since > max(_COST * self._cost, _SOONEST) and (self.gate.waiting or since > _PATIENCE):
-            self._commit()
+        if since > max(_COST * self._cost, _SOONEST) and (gate.waiting or since > _PATIENCE):
+            self._commit(gate)
 
-    def _commit(self) -> None:
-        if self.gate is None:
-            return
+    def _commit(self, gate: Gate) -> None:
         start = time.monotonic()
-        self.gate.commit()
+        gate.commit()
         self._committed = time.monotonic()
         self._cost = self._committed - start
         if self.metrics is not None:
-            write_metrics({**self.gate.status(), **self.gate.at_part}, self.metrics)
-        if self.gate.counts.late > self._late:
-            self.note(
-                f"{self.gate.counts.late - self._late:,} rows came after their window had ended and were left out. A "
-                f"gate needs rows roughly in the order of time: sort the log, or use coterie append."
-            )
-            self._late = self.gate.counts.late
-        if self.gate.counts.timeless > self._timeless:
-            self.note(
-                f"{self.gate.counts.timeless - self._timeless:,} rows have no time, belong to no window, and were left "
-                f"out. With --arrival, rows have the time at which they come."
-            )
-            self._timeless = self.gate.counts.timeless
+            write_metrics({**gate.status(), **gate.at_part}, self.metrics)
+        for text in gate.counts.left_out_since(self._told, _HINTS):
+            self.note(text)
+        self._told = replace(gate.counts)
 
     def finish(self, keep_open: bool = False) -> dict[str, Any]:
         """Close what is due, put everything on the disk; the numbers of the gate."""
@@ -472,7 +440,7 @@ class Runner:
             raise InputError("There were no rows to read.")
         if not keep_open:
             self.gate.tick()
-        self._commit()
+        self._commit(self.gate)
         return self.gate.status()
 
 

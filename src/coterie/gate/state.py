@@ -68,12 +68,6 @@ class State:
         with suppress(OSError):
             os.close(self._lock)
 
-    @property
-    def size(self) -> int:
-        """Bytes of the snapshot on disk."""
-        path = self.folder / _SNAPSHOT
-        return path.stat().st_size if path.exists() else 0
-
     def save(self, header: Mapping[str, Any], blobs: Blobs, name: str = _SNAPSHOT) -> None:
         """Replace the snapshot; it is the new one or the old one, whatever happens."""
         part = self.folder / _PART
@@ -92,10 +86,6 @@ class State:
                     f"and start the gate again."
                 ) from None
             raise
-
-    def load(self) -> tuple[dict[str, Any], dict[str, Any]] | None:
-        """Header and blobs of the snapshot, or None where there is none yet."""
-        return read(self.folder)
 
     def remove(self) -> None:
         """Remove the snapshot."""
@@ -162,7 +152,7 @@ def required(folder: Path) -> dict[str, Any]:
 
 
 def _write(stream: IO[bytes], header: Mapping[str, Any], blobs: Blobs) -> None:
-    listed = [(n, "bytes" if isinstance(b, bytes) else b.dtype.str, _size(b)) for n, b in blobs.items()]
+    listed = [(n, "bytes", len(b)) if isinstance(b, bytes) else (n, b.dtype.str, b.nbytes) for n, b in blobs.items()]
     text = json.dumps({"format": FORMAT, **header, "blobs": listed}).encode()
     stream.write(_MAGIC + _LENGTH.pack(len(text)) + text)
     check = zlib.crc32(text)
@@ -171,10 +161,6 @@ def _write(stream: IO[bytes], header: Mapping[str, Any], blobs: Blobs) -> None:
             check = zlib.crc32(piece, check)
             stream.write(piece)
     stream.write(_SUM.pack(check))
-
-
-def _size(blob: NDArray[Any] | bytes) -> int:
-    return len(blob) if isinstance(blob, bytes) else blob.nbytes
 
 
 def _pieces(blob: NDArray[Any] | bytes) -> Iterator[memoryview]:

@@ -17,11 +17,11 @@ _LOAD = 0.85
 """Share of the slots that may be used. At 0.85 a search looks at 4 slots on average, at twice the size at 1."""
 _GROWTH = 1.3
 _FIRST_SLOTS, _FIRST_NODES = 1 << 12, 1 << 12
-_ARRAYS = {
+ARRAYS = {
     "lows": np.uint64, "highs": np.uint64, "heads": np.uint32, "facts": np.uint32,
     "people": np.uint64, "nexts": np.uint32, "events": np.uint32, "days": np.uint16, "book": np.int64,
 }  # fmt: skip
-NODE_ARRAYS = ("people", "nexts", "events", "days")
+NODEARRAYS = ("people", "nexts", "events", "days")
 WHOLE = gate_table.WHOLE
 MOST_K = gate_table.MOST_PEOPLE
 
@@ -80,7 +80,7 @@ class GateTable:
     @property
     def bytes(self) -> int:
         """What its arrays take in memory."""
-        return sum(getattr(self, name).nbytes for name in _ARRAYS)
+        return sum(getattr(self, name).nbytes for name in ARRAYS)
 
     @property
     def census(self) -> tuple[int, int]:
@@ -112,7 +112,7 @@ class GateTable:
             )
         else:
             size = int(_GROWTH * self.people.size) + _FIRST_NODES
-            for name in NODE_ARRAYS:
+            for name in NODEARRAYS:
                 old = getattr(self, name)
                 new = np.empty(size, old.dtype)
                 new[: old.size] = old
@@ -133,8 +133,6 @@ class GateTable:
 
     def tags(self, items: Texts) -> list[int]:
         """The tags of texts, as whole numbers."""
-        from coterie.kernels import gate_table
-
         low, high = gate_table.tags(self.keys[:2], items.start, items.data)
         return [a | b << 64 for a, b in zip(low.tolist(), high.tolist(), strict=True)]
 
@@ -156,10 +154,7 @@ class GateTable:
             "nexts": nexts, "events": events, "days": days, "book": book,
         }  # fmt: skip
 
-    @classmethod
-    def restored(cls, k: int, keys: NDArray[np.uint64], arrays: Mapping[str, NDArray[Any]]) -> GateTable:
-        """The table whose arrays these are."""
-        table = cls(k, keys)
-        for name, kind in _ARRAYS.items():
-            setattr(table, name, np.ascontiguousarray(arrays[name], dtype=kind))
-        return table
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Become the table whose arrays these are."""
+        for name, kind in ARRAYS.items():
+            setattr(self, name, np.ascontiguousarray(arrays[name], dtype=kind))

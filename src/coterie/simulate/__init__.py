@@ -13,8 +13,7 @@ A simulation is never called a release and has no promise; attacks judge it.
     fakes.py      queries that nobody means
     sticky.py     which friend submits a query; the peer shares this rule
     measures/     one measure per file: exposure, attacks, what friends see, personalization, cost
-    run.py        replay, then measure
-    files.py      the same for files
+    run.py        replay, then measure; the same for files
 """
 
 from importlib import import_module

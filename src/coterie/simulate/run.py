@@ -19,11 +19,13 @@ from coterie.core.log import Log
 from coterie.core.params import files_of, public_params
 from coterie.core.scores import score_table
 from coterie.errors import NotApplicableError, ParameterError
+from coterie.jobs import PLAIN, Job
 from coterie.reading.reading import Reading
 from coterie.simulate.case import Case
 from coterie.simulate.protection import Protects, Seen
 from coterie.simulate.world import World
 from coterie.steps import StepLike
+from coterie.writing.target import Target
 from coterie.writing.targets import placed, refuse_closed, refuse_output
 
 Progress = Callable[..., None]
@@ -103,52 +105,59 @@ def protocol(name: str, **params: Any) -> Protects:
 SCORES, ABOUT = "scores.csv", "simulation.json"
 
 
+@dataclass(frozen=True, kw_only=True)
+class Replay:
+    """What is replayed, and what is measured of it."""
+
+    by: Protects
+    measures: Sequence[str] = ()
+    """All that apply, unless given."""
+    users: int | None = None
+    """So many users, drawn by the seed; None for all."""
+    language: str = "english"
+    """That of the queries, for their keywords."""
+
+
 def simulate_files(
     paths: Sequence[str],
-    by: Protects,
+    replay: Replay,
     *,
     reading: Reading | None = None,
     steps: Sequence[StepLike] = (),
-    measures: Sequence[str] = (),
-    users: int | None = None,
-    language: str = "english",
-    seed: int | None = None,
-    folder: Path | None = None,
-    force: bool = False,
-    progress: Progress = lambda _name, _share=None: None,
-    note: Callable[[str], None] = lambda _text: None,
+    to: Target | None = None,
+    job: Job = PLAIN,
 ) -> Simulation:
-    """Read and prepare log files and replay them; `folder` gets the scores and what they are of."""
-    inputs = [*files_of(by).values()]
-    if folder is not None:
-        _refuse(folder, force, inputs)
-    progress("read")
-    log = jobs.read_logs(paths, reading, steps=steps, job=jobs.Job(note=note))
-    seed = randomness.new_seed() if seed is None else seed
-    world = World.of(log, language_name=language, users=users, seed=seed)
-    done = simulate(world, by, measures=measures or None, seed=seed, progress=progress)
+    """Read and prepare log files and replay them; the folder `to` gets the scores and what they are of."""
+    inputs = [*files_of(replay.by).values()]
+    if to is not None:
+        _refuse(to, inputs)
+    job.progress("read")
+    log = jobs.read_logs(paths, reading, steps=steps, job=Job(note=job.note))
+    seed = randomness.new_seed() if job.seed is None else job.seed
+    world = World.of(log, language_name=replay.language, users=replay.users, seed=seed)
+    done = simulate(world, replay.by, measures=replay.measures or None, seed=seed, progress=job.progress)
     for text in done.notes:
-        note(text)
+        job.note(text)
     for name, why in done.left_out.items():
-        if name in measures:
+        if name in replay.measures:
             raise NotApplicableError(f"{name} has no meaning for {done.protocol}: {why}.")
-    if folder is not None:
-        about = {"prepare": list(log.steps), "users": users, "language": language}
-        _write(done, about, folder, force, [*log.sources, *inputs])
+    if to is not None:
+        about = {"prepare": list(log.steps), "users": replay.users, "language": replay.language}
+        _write(done, about, to, [*log.sources, *inputs])
     return done
 
 
-def _refuse(folder: Path, force: bool, inputs: Sequence[Path]) -> None:
-    if folder.exists() and not folder.is_dir():
-        raise ParameterError(f"{folder} is not a folder. Choose another one with -o.")
-    refuse_closed(folder, new=True)
-    if folder.is_dir():
+def _refuse(to: Target, inputs: Sequence[Path]) -> None:
+    if to.file.exists() and not to.file.is_dir():
+        raise ParameterError(f"{to.file} is not a folder. Choose another one with -o.")
+    refuse_closed(to.file, new=True)
+    if to.file.is_dir():
         for name in (SCORES, ABOUT):
-            refuse_output(folder / name, force, inputs)
+            refuse_output(to.file / name, to.force, inputs)
 
 
-def _write(done: Simulation, asked: Mapping[str, Any], folder: Path, force: bool, inputs: Sequence[Path]) -> None:
-    folder.mkdir(exist_ok=True, parents=True)
+def _write(done: Simulation, asked: Mapping[str, Any], to: Target, inputs: Sequence[Path]) -> None:
+    to.file.mkdir(exist_ok=True, parents=True)
     about = {
         "simulation": "What others would have seen; no release, and nothing is promised.",
         "protocol": done.protocol,
@@ -159,7 +168,7 @@ def _write(done: Simulation, asked: Mapping[str, Any], folder: Path, force: bool
         "notes": list(done.notes),
         "left_out": dict(done.left_out),
     }
-    with placed(folder / SCORES, force=force, inputs=inputs) as part:
+    with placed(to.file / SCORES, force=to.force, inputs=inputs) as part:
         done.scores.write_csv(part)
-    with placed(folder / ABOUT, force=force, inputs=inputs) as part:
+    with placed(to.file / ABOUT, force=to.force, inputs=inputs) as part:
         part.write_bytes(json_bytes(about))

@@ -7,6 +7,7 @@ import pytest
 
 import coterie
 from coterie.errors import ParameterError
+from coterie.gate import Rules
 from coterie.gate.append import append_night
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.reading.reading import Reading
@@ -27,8 +28,11 @@ def _night(folder, number):
 
 
 def _append(folder, *paths, **given):
-    values = {"k": 3, "window": "7d", "steps": parse_steps("default"), **given}
-    return append_night("suppress_rare", paths, state=folder / "state", output=folder / "out", **values)
+    how = {name: given.pop(name) for name in ("reading", "end_window", "note") if name in given}
+    rules = Rules(
+        **{"state": folder / "state", "output": folder / "out", "k": 3, "window": "7d", "rest": "part", **given}
+    )
+    return append_night("suppress_rare", paths, rules, steps=parse_steps("default"), **how)
 
 
 def test_nights_together_are_one_run(tmp_path):
@@ -89,7 +93,7 @@ def _other(folder):
 
 def test_only_what_a_gate_can_do(tmp_path):
     with pytest.raises(ParameterError, match="not for affinity"):
-        append_night("affinity", ["x"], state=tmp_path, output=tmp_path)
+        append_night("affinity", ["x"], Rules(state=tmp_path, output=tmp_path))
 
 
 def test_windows_of_hours(tmp_path):

@@ -9,7 +9,7 @@ import pytest
 
 import coterie
 from coterie.errors import InputError, InternalError, MissingError, ParameterError
-from coterie.gate import Gate
+from coterie.gate import Gate, Rules
 from coterie.gate import state as states
 from tests.helpers.gates import LATER, START, gate_in, lines_in, rows_of, totals
 
@@ -222,6 +222,13 @@ def test_a_state_keeps_its_numbers(tmp_path, other):
 def test_wrong_numbers(tmp_path, given, words):
     with pytest.raises(ParameterError, match=words):
         gate_in(tmp_path, **given)
+
+
+def test_rules_by_their_names_or_as_one_value(tmp_path):
+    with Gate(Rules(state=tmp_path / "state", output=tmp_path / "out", k=3), shadow=1, window="1d") as gate:
+        assert (gate.rules.k, gate.rules.shadow, gate.rules.window, gate.rules.flush) == (3, 1, "1d", "1h")
+    with pytest.raises(TypeError, match="unexpected keyword argument 'windows'"):
+        Gate(state=tmp_path / "state", output=tmp_path / "out", windows="1d")
 
 
 def test_a_full_disk_loses_nothing(tmp_path, monkeypatch):

@@ -26,16 +26,14 @@ from coterie.gate.run import Stop, refuse_steps, run_gate, without_core_dumps
 from coterie.reading.reading import Reading
 from coterie.reading.source import Spool
 from coterie.steps import parse_steps
-from tests.helpers.gates import START, lines_in, totals
+from tests.helpers.gates import START, lines_in, rules_in, totals
 
 PEOPLE = "abc"
 
 
 def _run(folder, *paths, **given):
-    values = {"k": 3, "window": "1d", "flush": "6h", "steps": parse_steps("default"), **given}
-    return run_gate(
-        list(map(str, paths)), state=folder / "state", key=folder / "key", output=folder / "out", **values
-    )  # fmt: skip
+    rules = rules_in(folder, k=3, **({"audit": given.pop("audit")} if "audit" in given else {}))
+    return run_gate(list(map(str, paths)), rules, **{"steps": parse_steps("default"), **given})
 
 
 def _times(number):
@@ -98,7 +96,7 @@ def test_after_a_restart_no_line_counts_twice(tmp_path, name):
     for end, part in ((False, lines[:45]), (True, lines[45:])):
         with (tmp_path / name).open("a") as log:
             log.writelines(part)
-        numbers = _run(tmp_path, tmp_path / name, reading=reading, keep_open=not end)
+        numbers = _run(tmp_path, tmp_path / name, reading=reading, at_end="close" if end else "keep")
     assert (numbers["events"], numbers["bad"], numbers["held"]) == (60, 0, 0)
     assert totals(lines_in(tmp_path / "out")) == [("2024-03-07", "tea", 30)]
 
@@ -115,7 +113,13 @@ def test_columns_are_guessed_in_the_first_piece_for_all(tmp_path, monkeypatch, n
         with (tmp_path / "log.jsonl").open("a") as log:
             log.writelines(json.dumps(row) + "\n" for row in rows[0 if end == 40 else 40 : end])
         reading = Reading(columns=named)
-        numbers = _run(tmp_path, tmp_path / "log.jsonl", reading=reading, note=heard.append, keep_open=end == 40)
+        numbers = _run(
+            tmp_path,
+            tmp_path / "log.jsonl",
+            reading=reading,
+            note=heard.append,
+            at_end="keep" if end == 40 else "close",
+        )
     assert (numbers["events"], numbers["bad"]) == (60, 0)
     assert totals(lines_in(tmp_path / "out")) == [("2024-03-07", "tea", 30)]
     assert [text for text in heard if "guessed" in text] == [heard[0]], "said once"
@@ -179,7 +183,7 @@ def test_files_that_are_read_as_a_whole(tmp_path, pack, monkeypatch):
     assert totals(lines_in(tmp_path / "out")) == [("2024-03-07", "tea", 30)]
     assert _run(tmp_path, path)["events"] == numbers["events"]
     with pytest.raises(ParameterError, match="cannot be followed"):
-        _run(tmp_path, path, follow=True)
+        _run(tmp_path, path, at_end="follow")
 
 
 def test_bad_lines_are_counted(tmp_path, monkeypatch):
@@ -196,7 +200,7 @@ def test_a_file_that_grows_between_runs(tmp_path):
     path = tmp_path / "log.tsv"
     rows = [*_searches()]
     path.write_text("user\tquery\ttime\n" + _tsv(rows[:31]))
-    _run(tmp_path, path, keep_open=True)
+    _run(tmp_path, path, at_end="keep")
     with path.open("a") as out:
         out.write(_tsv(rows[31:]))
     _run(tmp_path, path)
@@ -218,7 +222,7 @@ def test_late_rows_are_told_of(tmp_path):
 def test_a_rotated_file_that_is_gone_is_told_of(tmp_path):
     path, notes = tmp_path / "log.tsv", []
     path.write_text(_FILES["log.tsv"])
-    _run(tmp_path, path, keep_open=True)
+    _run(tmp_path, path, at_end="keep")
     path.rename(tmp_path / "elsewhere")
     path.write_text(_FILES["log.tsv"])
     _run(tmp_path, path, note=notes.append)
@@ -294,7 +298,7 @@ def test_parameters_are_not_guessed(tmp_path):
 def test_what_says_how_to_read_is_used_or_refused(tmp_path, reading, message, resumed):
     (tmp_path / "log.tsv").write_text(_FILES["log.tsv"])
     if resumed:
-        _run(tmp_path, tmp_path / "log.tsv", keep_open=True)
+        _run(tmp_path, tmp_path / "log.tsv", at_end="keep")
         with (tmp_path / "log.tsv").open("a") as out:
             out.write(_tsv(_later(3)))
     with pytest.raises(ParameterError, match=message):
@@ -305,16 +309,16 @@ def test_columns_of_one_log_are_not_those_of_another_format(tmp_path):
     """A table was read first; what its columns are called says nothing about an access log."""
     (tmp_path / "log.tsv").write_text(_FILES["log.tsv"].replace("query", "q", 1))
     (tmp_path / "access.log").write_text("".join(_line(*row) for row in _searches()))
-    numbers = _run(tmp_path, tmp_path / "log.tsv", keep_open=True, reading=Reading(columns={"query": "q"}))
+    numbers = _run(tmp_path, tmp_path / "log.tsv", at_end="keep", reading=Reading(columns={"query": "q"}))
     said = Reading(format="clf", query_param="q")
-    assert _run(tmp_path, tmp_path / "access.log", keep_open=True, reading=said)["events"] == numbers["events"] + 60
+    assert _run(tmp_path, tmp_path / "access.log", at_end="keep", reading=said)["events"] == numbers["events"] + 60
 
 
 def test_one_stream_at_a_time(tmp_path):
     for name in ("a", "b"):
         (tmp_path / name).write_text(_FILES["log.tsv"])
     with pytest.raises(ParameterError, match="One growing file"):
-        _run(tmp_path, tmp_path / "a", tmp_path / "b", follow=True)
+        _run(tmp_path, tmp_path / "a", tmp_path / "b", at_end="follow")
     (tmp_path / "nothing").touch()
     with pytest.raises(InputError, match="no rows to read"):
         _run(tmp_path, tmp_path / "nothing", reading=Reading(format="table"))
@@ -395,7 +399,7 @@ def test_an_old_log_that_is_followed_loses_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr(follow, "CHUNK", 300)
     (tmp_path / "log.tsv").write_text(_FILES["log.tsv"])
     monkeypatch.setattr("coterie.gate.run.wait", lambda: signal.raise_signal(signal.SIGTERM) or 0.0)
-    numbers = _run(tmp_path, tmp_path / "log.tsv", follow=True)
+    numbers = _run(tmp_path, tmp_path / "log.tsv", at_end="follow")
     assert (numbers["events"], numbers["late"], numbers["held"]) == (60, 0, 0)
 
 
@@ -404,9 +408,9 @@ def test_after_rotate_nothing_is_read_again(tmp_path, monkeypatch):
     monkeypatch.setattr("coterie.gate.run.wait", lambda: signal.raise_signal(signal.SIGTERM) or 0.0)
     monkeypatch.setattr("coterie.gate.gate.Gate.tick", lambda _gate: None)  # the window of these rows is open
     (tmp_path / "log.tsv").write_text(_FILES["log.tsv"])
-    assert _run(tmp_path, tmp_path / "log.tsv", follow=True)["events"] == 60
+    assert _run(tmp_path, tmp_path / "log.tsv", at_end="follow")["events"] == 60
     rotate(tmp_path / "state", tmp_path / "key", tmp_path / "out")
-    assert _run(tmp_path, tmp_path / "log.tsv", follow=True)["events"] == 60
+    assert _run(tmp_path, tmp_path / "log.tsv", at_end="follow")["events"] == 60
 
 
 def test_rows_without_a_time_are_told_of(tmp_path):
@@ -433,7 +437,7 @@ def test_metrics_do_not_tell_the_moment_at_which_somebody_asks(tmp_path, monkeyp
     monkeypatch.setattr("coterie.gate.run._COST", 0)
     monkeypatch.setattr(follow, "CHUNK", 100)
     (tmp_path / "log.tsv").write_text(_FILES["log.tsv"])
-    _run(tmp_path, tmp_path / "log.tsv", metrics=tmp_path / "m", keep_open=True)
+    _run(tmp_path, tmp_path / "log.tsv", metrics=tmp_path / "m", at_end="keep")
     assert len({numbers["events"] for numbers in seen}) > 10
     told = [(numbers["held"], numbers["open"]) for numbers in seen]
     assert list(dict.fromkeys(told)) == [(0, 0), (18, 1)], "ten hours of rows, and parts of six"
@@ -445,9 +449,9 @@ def test_a_file_that_was_cut_and_has_grown_after_a_stop(tmp_path, monkeypatch):
     monkeypatch.setattr("coterie.gate.gate.Gate.tick", lambda _gate: None)  # the window of these rows is open
     path = tmp_path / "log.tsv"
     path.write_text(_FILES["log.tsv"])
-    assert _run(tmp_path, path, follow=True)["events"] == 60
+    assert _run(tmp_path, path, at_end="follow")["events"] == 60
     path.write_text("user\tquery\ttime\n" + _tsv(("d", f"another query {n}", START) for n in range(90)))
-    assert _run(tmp_path, path, follow=True)["events"] == 150
+    assert _run(tmp_path, path, at_end="follow")["events"] == 150
 
 
 def _later(number, query="later"):
@@ -468,14 +472,14 @@ def test_a_file_that_was_cut_after_its_window_ended(tmp_path, monkeypatch, ended
         monkeypatch.setattr("coterie.gate.gate.Gate.tick", lambda _gate: None)
     path, notes = tmp_path / "log.tsv", []
     path.write_text(_FILES["log.tsv"])
-    assert _run(tmp_path, path, follow=True)["events"] == 60
+    assert _run(tmp_path, path, at_end="follow")["events"] == 60
     if ended_by == "rotate":
         rotate(tmp_path / "state", tmp_path / "key", tmp_path / "out")
     if ended_by == "key":
         (tmp_path / "key").unlink()
     path.write_text("user\tquery\ttime\n" + _tsv(_later(200)))
     assert path.stat().st_size > len(_FILES["log.tsv"])
-    numbers = _run(tmp_path, path, follow=True, note=notes.append)
+    numbers = _run(tmp_path, path, at_end="follow", note=notes.append)
     assert (numbers["events"], numbers["bad"], numbers["late"]) == (260, 0, 0)
     said = "Cannot tell whether" if ended_by == "key" else "was cut, or is no longer beside"
     assert [said in note for note in notes] == [True]
@@ -513,9 +517,9 @@ def test_a_state_whose_marks_are_under_the_key_of_its_window(tmp_path, monkeypat
 
     with monkeypatch.context() as patched:
         patched.setattr(Gate, "mark_place", mark_place)
-        _run(tmp_path, path, keep_open=True)
+        _run(tmp_path, path, at_end="keep")
     for _ in range(2):
-        assert _run(tmp_path, path, keep_open=True, note=notes.append)["events"] == 60
+        assert _run(tmp_path, path, at_end="keep", note=notes.append)["events"] == 60
     assert notes == []
 
 
@@ -543,7 +547,7 @@ def test_a_key_of_another_gate_is_not_destroyed(tmp_path):
     for name in ("one", "other"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "log.tsv").write_text(_FILES["log.tsv"])
-        _run(tmp_path / name, tmp_path / name / "log.tsv", keep_open=name == "other")
+        _run(tmp_path / name, tmp_path / name / "log.tsv", at_end="keep" if name == "other" else "close")
     (tmp_path / "other" / "key").rename(tmp_path / "one" / "key")
     with pytest.raises(ParameterError, match="belongs to another state"):
         _run(tmp_path / "one", tmp_path / "one" / "log.tsv")
@@ -608,7 +612,7 @@ def test_a_field_that_names_requests_is_asked_about_however_small_pieces_are(tmp
     log = tmp_path / "ubi.ndjson"
     if restarted:
         log.write_text("".join(lines[:50]))
-        _run(tmp_path, log, keep_open=True)
+        _run(tmp_path, log, at_end="keep")
     log.write_text("".join(lines))
     with pytest.raises(InputError, match="--user-field NAME"):
         _run(tmp_path, log)
@@ -622,7 +626,7 @@ def test_two_rotations_while_the_gate_was_down(tmp_path, monkeypatch, number_reu
     """The file that was read is compressed by now; the next one is read, and what may be missing is said."""
     path, notes, rows = tmp_path / "log.tsv", [], _tsv
     path.write_text("user\tquery\ttime\n" + rows(_later(50, "first")))
-    assert _run(tmp_path, path, keep_open=True)["events"] == 50
+    assert _run(tmp_path, path, at_end="keep")["events"] == 50
     if number_reused:  # as the system does once the file with that number is gone
         place = follow._number
         path.rename(tmp_path / "read")
@@ -642,7 +646,7 @@ def test_two_rotations_while_the_gate_was_down(tmp_path, monkeypatch, number_reu
 def test_copied_and_cut_while_the_gate_was_down(tmp_path):
     path, notes = tmp_path / "log.tsv", []
     path.write_text("user\tquery\ttime\n" + _tsv(_later(50)))
-    assert _run(tmp_path, path, keep_open=True)["events"] == 50
+    assert _run(tmp_path, path, at_end="keep")["events"] == 50
     with path.open("a") as out:
         out.write(_tsv(_later(10, "tail")))
     (tmp_path / "log.tsv.1").write_bytes(path.read_bytes())
@@ -669,7 +673,7 @@ def test_killed_while_it_waited_for_the_first_row(tmp_path, monkeypatch, begins,
     with monkeypatch.context() as patched:
         patched.setattr("coterie.gate.run.wait", wait)
         with pytest.raises(KeyboardInterrupt):
-            _run(tmp_path, path, follow=True)
+            _run(tmp_path, path, at_end="follow")
     path.write_text(header + _tsv(_later(50)))
     if copied:
         (tmp_path / "log.tsv.1").write_bytes(path.read_bytes())
@@ -683,10 +687,10 @@ def test_killed_while_it_waited_for_the_first_row(tmp_path, monkeypatch, begins,
 def test_a_gate_that_waits_for_its_file_ends_without_an_error(tmp_path, monkeypatch):
     _follow_until_idle(monkeypatch)
     notes = []
-    assert _run(tmp_path, tmp_path / "log.tsv", follow=True, note=notes.append)["events"] == 0
+    assert _run(tmp_path, tmp_path / "log.tsv", at_end="follow", note=notes.append)["events"] == 0
     assert notes == [f"{tmp_path / 'log.tsv'} is not there yet. Waiting for it."]
     with pytest.raises(MissingError, match="no such file"):  # where no file will come
-        _run(tmp_path, tmp_path / "no folder" / "log.tsv", follow=True)
+        _run(tmp_path, tmp_path / "no folder" / "log.tsv", at_end="follow")
 
 
 @pytest.mark.parametrize("name", [*_FILES, "access.log"])
@@ -697,7 +701,7 @@ def test_a_bad_line_soon_after_a_restart_is_counted(tmp_path, name):
     for part in (lines[:-10], [*lines[-10:], "garbage\n"], ["garbage\n"]):
         with path.open("a") as log:
             log.writelines(part)
-        numbers = _run(tmp_path, path, reading=reading, keep_open=True)
+        numbers = _run(tmp_path, path, reading=reading, at_end="keep")
     assert (numbers["events"], numbers["bad"]) == (60, 2)
 
 
@@ -707,7 +711,7 @@ def test_a_line_that_is_not_finished_yet_is_read_by_the_next_run(tmp_path):
     for part in (_FILES["log.tsv"] + "a\tte", "a\t2024-03-07 20:00:00\nb\ttea\t2024-03-07", " 21:00:00\n"):
         with path.open("a") as log:
             log.write(part)
-        numbers = _run(tmp_path, path, keep_open=True)
+        numbers = _run(tmp_path, path, at_end="keep")
         if part.endswith("te"):
             assert (numbers["events"], numbers["bad"]) == (60, 0)
     assert numbers["events"] + numbers["bad"] + numbers["late"] == 63
@@ -726,8 +730,7 @@ def test_another_folder_for_the_parts_of_a_state_is_refused(tmp_path, other):
     (tmp_path / "other" / "out").mkdir(parents=True, exist_ok=True)
     before = sorted((tmp_path / "other" / "out").iterdir())
     with pytest.raises(ParameterError, match="are in another folder"):
-        run_gate([str(path)], state=tmp_path / "state", key=tmp_path / "key", output=tmp_path / "other" / "out", k=3,
-                 window="1d", flush="6h", steps=parse_steps("default"))  # fmt: skip
+        run_gate([str(path)], rules_in(tmp_path, k=3, output=tmp_path / "other" / "out"), steps=parse_steps("default"))
     assert sorted((tmp_path / "other" / "out").iterdir()) == before
     for part in (tmp_path / "out").glob("part-*"):  # they were handed on; the index stays
         part.unlink()

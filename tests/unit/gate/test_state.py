@@ -15,14 +15,13 @@ def _saved(folder):
 
 def test_it_comes_back(tmp_path):
     state = _saved(tmp_path / "s")
-    header, blobs = state.load()
+    header, blobs = read(tmp_path / "s")
     assert header["at"] == 7
     assert (blobs["numbers"].tolist(), blobs["none"].size, blobs["text"]) == ([0, 1, 2, 3, 4], 0, b"abc")
-    assert state.size == (tmp_path / "s" / "snapshot").stat().st_size
     assert (tmp_path / "s").stat().st_mode & 0o777 == 0o700
     assert (tmp_path / "s" / "snapshot").stat().st_mode & 0o777 == 0o600
     state.remove()
-    assert state.load() is None
+    assert read(tmp_path / "s") is None
     state.release()
 
 

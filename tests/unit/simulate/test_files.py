@@ -6,9 +6,12 @@ import json
 import pytest
 
 from coterie import synth
+from coterie.api import silent
 from coterie.errors import NotApplicableError, ParameterError
+from coterie.jobs import Job
 from coterie.simulate import protocol
-from coterie.simulate.run import simulate_files
+from coterie.simulate.run import Replay, simulate_files
+from coterie.writing.target import Target
 
 
 @pytest.fixture
@@ -19,7 +22,12 @@ def log(tmp_path):
 
 
 def _run(log, **more):
-    return simulate_files([str(log)], protocol("friends", degree=4), **{"measures": ["exposure"], "seed": 7, **more})
+    return _replay(log, protocol("friends", degree=4), **{"measures": ["exposure"], **more})
+
+
+def _replay(log, by, *, folder=None, force=False, note=silent, **what):
+    to = None if folder is None else Target(path=str(folder), force=force)
+    return simulate_files([str(log)], Replay(by=by, **what), to=to, job=Job(seed=7, note=note))
 
 
 def test_a_folder_of_numbers(log, tmp_path):
@@ -47,19 +55,17 @@ def test_an_edge_list_is_never_replaced(log, tmp_path):
     edges = tmp_path / "out" / "scores.csv"
     edges.write_text("".join(f"{i} {i + 1}\n" for i in range(60)))
     with pytest.raises(ParameterError, match="one of the inputs"):
-        simulate_files(
-            [str(log)], protocol("friends", topology=str(edges)), seed=7, folder=tmp_path / "out", force=True
-        )
+        _replay(log, protocol("friends", topology=str(edges)), folder=tmp_path / "out", force=True)
     assert edges.read_text().startswith("0 1")
 
 
 def test_a_measure_without_a_meaning_is_refused_where_it_was_asked_for(log):
     with pytest.raises(NotApplicableError, match="unmix has no meaning for unlinkable"):
-        simulate_files([str(log)], protocol("unlinkable"), measures=["unmix"], seed=7)
+        _replay(log, protocol("unlinkable"), measures=["unmix"])
 
 
 def test_notes_are_told(log):
     notes = []
     _run(log, note=notes.append, users=5)
-    simulate_files([str(log)], protocol("friends", degree=1), measures=["exposure"], seed=7, note=notes.append)
+    _replay(log, protocol("friends", degree=1), measures=["exposure"], note=notes.append)
     assert any("who submit their queries themselves" in note for note in notes)
