@@ -11,7 +11,7 @@ LABEL = re.compile(r"(?<=[\" ])\[([1-9]|P|D|L\d)\](?=[ :])")
 CODE = {
     "private_counts.md": [
         *(ROOT / "src" / "coterie").glob("*/private_*.py"),
-        *(ROOT / "src" / "coterie" / "promises").glob("_private_*.py"),
+        ROOT / "src" / "coterie" / "promises" / "differential_privacy.py",
         ROOT / "src" / "coterie" / "kernels" / "spread.py",
     ]
 }

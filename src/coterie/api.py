@@ -581,7 +581,7 @@ def measure(
     if original is None or isinstance(names, Log):
         raise InputError("The log that the release was made from is missing: coterie.measure(release, original=log).")
     original = as_log(original)
-    comparison = Comparison.of(original, as_release(release), seed, show_values, inputs)
+    comparison = Comparison.of(original, as_release(release), seed, show_values or original.synthetic, inputs)
     comparison.refuse_other_log()
     return scores_of(
         comparison,
@@ -701,7 +701,7 @@ def _views(original: Log, releases: Sequence[Release], job: Job, given: Mapping[
     parts = count()  # releases and random groups, each of which is taken to last as long as the others
 
     inputs = {**given}
-    names, show_values = inputs.pop("names", None), inputs.pop("show_values", False)
+    names, show_values = inputs.pop("names", None), inputs.pop("show_values", False) or original.synthetic
 
     def measured(log: Log, release: Release, label: str = "") -> ReleaseView:
         before = next(parts)
@@ -772,8 +772,9 @@ def as_method(method: Method | str, params: Mapping[str, Any]) -> Method:
         return made
     if isinstance(method, type) or not hasattr(method, "accepts"):
         known = ", ".join(registry.names("methods"))
+        given = "a class" if isinstance(method, type) else type(method).__name__
         raise InputError(
-            f"A method is expected, by its name or with its parameters, not {type(method).__name__}. For example "
+            f"A method is expected, by its name or with its parameters, not {given}. For example "
             f'coterie.anonymize(log, "suppress_rare", k=5). Known: {known}.'
         )
     if params:

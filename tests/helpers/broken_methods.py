@@ -294,7 +294,7 @@ class CoversThemselves(Affinity):
         vertices, degree = graph.vertices, graph.degree.copy()
         for q in np.flatnonzero(vertices.vertex >= 0):
             v = vertices.vertex[q]
-            degree[q] = max(degree[q], 1 + graph.start[v + 1] - graph.start[v])
+            degree[q] = max(degree[q], 1 + graph.neighbours.of(v).size)
         return replace(graph, degree=degree)
 
 

@@ -6,7 +6,9 @@ import pytest
 
 from coterie import errors
 
-CLASSES = {name: each for name, each in vars(errors).items() if isinstance(each, type)}
+CLASSES = {
+    name: each for name, each in vars(errors).items() if isinstance(each, type) and each.__module__ == errors.__name__
+}
 
 
 def test_the_tree_in_the_docstring_is_that_of_the_classes():

@@ -31,7 +31,7 @@ def test_methods_by_name():
     ("suppress_rare", {"k": "3"}, ParameterError, "whole number of at least 2"),
     ("private_counts", {}, ParameterError, "private_counts needs|delta"),
     (SuppressRare(k=3), {"k": 4}, ParameterError, "Give k to the method itself"),
-    (SuppressRare, {}, InputError, "not type.*Known: affinity"),
+    (SuppressRare, {}, InputError, "not a class.*Known: affinity"),
     (7, {}, InputError, "not int"),
     (None, {}, InputError, "not NoneType"),
 ])  # fmt: skip

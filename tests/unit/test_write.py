@@ -22,7 +22,7 @@ from coterie.methods.suppress_rare import SuppressRare
 from coterie.testing import queries_log, visits_log
 from coterie.writing.target import Target, kind_of
 
-WRITE = sys.modules[kind_of.__module__]  # coterie.write is the verb
+WRITE = sys.modules["coterie.writing.files"]
 KINDS = ["tsv", "csv", "parquet", "jsonl", "tsv.gz", "csv.gz", "jsonl.gz", "tsv.zst", "csv.zst", "jsonl.zst"]
 
 

@@ -96,9 +96,8 @@ class Comparison:
     ) -> Comparison:
         """Check that the two belong together, and prepare the original as the release was. Nothing is read yet.
 
-        `as_read` is the original before its steps, where it is given prepared. Values of a synthetic log are shown.
+        `as_read` is the original before its steps, where it is given prepared.
         """
-        show_values = show_values or original.synthetic
         original.engine.require_local(ONE_MACHINE)
         if release.log.shape.further or original.shape.further:  # no measure looks at further details
             original, release = original.plain, replace(release, log=release.log.plain)

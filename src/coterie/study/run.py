@@ -178,7 +178,7 @@ def _compute_missing(study: Study, files: Results, progress: Callable[[str, bool
         for cell in missing.values():
             progress(named(cell), False)
             given = {**study.inputs, **{name: _prepared(part, cell) for name, part in other.items()}}
-            comparison = Comparison.of(own, next(releases), cell.seed, inputs=given)
+            comparison = Comparison.of(own, next(releases), cell.seed, own.synthetic, given)
             view = release_view(comparison, cell.label, names=study.measures)
             _keep(files, cell, view)
     return log

@@ -1,4 +1,7 @@
-"""One gate: who comes out and when, what is left out, and what a state refuses."""
+"""One gate: who comes out and when, what is left out, and what a state refuses.
+
+Covers: gate/rules.py
+"""
 
 import errno
 import json
