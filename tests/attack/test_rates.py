@@ -180,3 +180,18 @@ def test_only_queries_that_are_new_count_in_simattack():
     assert scores["simattack", "after.queries"] == 12
     assert scores["simattack", "released.queries.recall"] == 100
     assert scores["simattack", "released.queries.recall.control"] == 0
+
+
+def test_a_query_of_many_does_not_hide_a_day_of_a_few():
+    """A hundred people type the same queries, on days that two of them share: whoever knows the day finds them."""
+    rows = [(f"p{n:03}", f"word{t} page", 1 + n // 2, t) for n in range(100) for t in range(3)]
+    frame = pl.DataFrame(rows, schema=["user", "query", "day", "hour"], orient="row")
+    time = pl.datetime(2026, 1, 1, "hour") + pl.duration(days="day")
+    log = coterie.log(frame.select("user", "query", time=time))
+    for k_details, outcome in ((2, "above"), ("k", "within")):
+        release = coterie.anonymize(log, "suppress_rare", k=50, k_details=k_details, seed=1)
+        line = outcomes(log, release)[0]["singling out"]
+        assert line.outcome == outcome
+        if outcome == "above":
+            assert (line.attack, round(line.released)) == ("witness, query and day", 50)
+            assert {each.outcome for each in line.others if each.measure == "witness"} == {"within"}
