@@ -161,8 +161,8 @@ def test_who_fits_best_is_taken_and_equals_share():
     best = known_terms._best(clues, vectors).sort("doc", "vector")
     assert best.rows() == [("x", 1, 1.0), ("y", 1, 0.5), ("y", 2, 0.5)]
     own = pl.DataFrame({"doc": ["x", "y", "z", "silent"]})
-    members = pl.DataFrame({"doc": ["x", "y", "z"], "vector": [1, 1, 3]})
-    assert known_terms._found(own, best, members, 3)["found"].to_list() == [1.0, 0.5, pytest.approx(1 / 3), 0.0]
+    members = pl.DataFrame({"doc": ["x", "y", "z", "of another"], "vector": [1, 1, 3, 2]})
+    assert known_terms._found(own, best, members)["found"].to_list() == [1.0, 0.5, pytest.approx(1 / 3), 0.0]
 
 
 def test_a_broken_release_is_found_out(log, release, monkeypatch):
