@@ -3,6 +3,7 @@
 import json
 import tomllib
 from dataclasses import dataclass, fields, replace
+from importlib.resources import files
 
 import polars as pl
 import pytest
@@ -427,27 +428,27 @@ def test_a_sidecar_may_speak_the_first_edition_where_it_denies_no_column(written
 
 
 @pytest.fixture
-def edited(tmp_path, monkeypatch):
+def edited(monkeypatch):
     """The next edition, as somebody who edits words adds it: other sentences, and one that says more."""
-    texts = _words._file(NOW).read_text(encoding="utf-8")
+    texts = (files("coterie.promises") / "words" / f"{NOW}.toml").read_text(encoding="utf-8")
+    editions = {NOW: tomllib.loads(texts)}
     for old, new in (("was issued by at least", "comes from at least"), ("No row says who", "Nothing says who")):
         assert old in texts
         texts = texts.replace(old, new)
-    (tmp_path / "next.toml").write_text(texts, encoding="utf-8")
-    files = {NOW: _words._file(NOW), NOW + 1: tmp_path / "next.toml"}
-    monkeypatch.setattr(_words, "_file", lambda edition: files.get(edition, tmp_path / "gone.toml"))
-    monkeypatch.setattr(_words, "_texts", lambda edition: tomllib.loads(files[edition].read_text(encoding="utf-8")))
+    editions[NOW + 1] = tomllib.loads(texts)
+    monkeypatch.setattr(_words, "_texts", editions.__getitem__)
+    monkeypatch.setattr("coterie.writing.sidecar.has_edition", editions.__contains__)
 
     def speak(edition):
         monkeypatch.setattr(_words, "EDITION", edition)
         monkeypatch.setattr("coterie.writing.sidecar.EDITION", edition)
 
-    return speak, files
+    return speak, editions
 
 
 def test_a_release_holds_after_its_words_were_edited(written, edited, tmp_path):
     path, data = written
-    speak, files = edited
+    speak, editions = edited
     speak(NOW + 1)
     assert "comes from" in QueryKAnonymity(k=3).sentence
     assert _verified(path, data)[0] == 0, "a release of the edition before"
@@ -460,7 +461,7 @@ def test_a_release_holds_after_its_words_were_edited(written, edited, tmp_path):
     for mixed in ({**data, "words_edition": NOW + 1}, {**newer, "words_edition": NOW}):
         code, check = _verified(path, mixed)
         assert (code, check.status) == (3, "not checked")
-    del files[NOW]
+    del editions[NOW]
     assert _verified(path, data)[0] == 3, "the edition is gone"
 
 
