@@ -80,6 +80,34 @@ def test_the_same_people_before_and_after(log, named, groups, users):
         assert after <= high, each.rate
 
 
+def _of_visits(named):
+    log = coterie.prepare(coterie.read("synth:users=300,seed=7,kind=visits"))
+    return log, left_after(log, MOST_REMOVED, named=named)
+
+
+def _of_documents():
+    log = coterie.prepare(coterie.read("synth:users=120,seed=7,kind=documents"))
+    release = coterie.anonymize(log, "microaggregate_documents", k=3, seed=1)
+    rows = release.log.frame.filter(pl.col("doc").rank("dense") % 20 == 0)
+    return log, replace(release, log=replace(release.log, frame=rows))
+
+
+@pytest.mark.parametrize(
+    ("measure", "rate", "made"),
+    [
+        ("two_pages", "guessed", lambda: _of_visits(named=True)),
+        ("two_pages", "guessed", lambda: _of_visits(named=False)),
+        ("known_terms", "three_terms", _of_documents),
+    ],
+)
+def test_the_same_visitors_and_documents_before_and_after(measure, rate, made):
+    log, release = made()
+    scores = scores_of(log, release, [measure])
+    before, after, there = (scores[measure, f"{moment}.{rate}.people"] for moment in ("before", "after", "released"))
+    assert before == after > there > 0
+    assert scores[measure, f"after.{rate}"] <= scores[measure, f"before.{rate}.high"]
+
+
 def outcomes(log, release, policy="default"):
     """What the first page says of each question, with its deciding attack."""
     view = release_view(log, release, names=[*ATTACKS, "two_pages", "known_terms", "personal_data"], seed=1)
