@@ -81,6 +81,34 @@ def test_the_same_people_before_and_after(log, named, groups, users):
         assert after <= high, each.rate
 
 
+def _of_visits(named):
+    log = coterie.prepare(coterie.read("synth:users=300,seed=7,kind=visits"))
+    return log, left_after(log, MOST_REMOVED, named=named)
+
+
+def _of_documents():
+    log = coterie.prepare(coterie.read("synth:users=120,seed=7,kind=documents"))
+    release = coterie.anonymize(log, "microaggregate_documents", k=3, seed=1)
+    rows = release.log.frame.filter(pl.col("doc").rank("dense") % 20 == 0)
+    return log, replace(release, log=replace(release.log, frame=rows))
+
+
+@pytest.mark.parametrize(
+    ("measure", "rate", "made"),
+    [
+        ("two_pages", "guessed", lambda: _of_visits(named=True)),
+        ("two_pages", "guessed", lambda: _of_visits(named=False)),
+        ("known_terms", "three_terms", _of_documents),
+    ],
+)
+def test_the_same_visitors_and_documents_before_and_after(measure, rate, made):
+    log, release = made()
+    scores = scores_of(log, release, [measure])
+    before, after, there = (scores[measure, f"{moment}.{rate}.people"] for moment in ("before", "after", "released"))
+    assert before == after > there > 0
+    assert scores[measure, f"after.{rate}"] <= scores[measure, f"before.{rate}.high"]
+
+
 def outcomes(log, release, policy="default"):
     """What the first page says of each question, with its deciding attack."""
     names = [*ATTACKS, "two_pages", "known_terms", "personal_data"]
@@ -182,3 +210,18 @@ def test_only_queries_that_are_new_count_in_simattack():
     assert scores["simattack", "after.queries"] == 12
     assert scores["simattack", "released.queries.recall"] == 100
     assert scores["simattack", "released.queries.recall.control"] == 0
+
+
+def test_a_query_of_many_does_not_hide_a_day_of_a_few():
+    """A hundred people type the same queries, on days that two of them share: whoever knows the day finds them."""
+    rows = [(f"p{n:03}", f"word{t} page", 1 + n // 2, t) for n in range(100) for t in range(3)]
+    frame = pl.DataFrame(rows, schema=["user", "query", "day", "hour"], orient="row")
+    time = pl.datetime(2026, 1, 1, "hour") + pl.duration(days="day")
+    log = coterie.log(frame.select("user", "query", time=time))
+    for k_details, outcome in ((2, "above"), ("k", "within")):
+        release = coterie.anonymize(log, "suppress_rare", k=50, k_details=k_details, seed=1)
+        line = outcomes(log, release)[0]["singling out"]
+        assert line.outcome == outcome
+        if outcome == "above":
+            assert (line.attack, round(line.released)) == ("witness, query and day", 50)
+            assert {each.outcome for each in line.others if each.measure == "witness"} == {"within"}

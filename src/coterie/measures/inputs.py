@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -215,6 +216,14 @@ def _fit_public(public: Log, original: Log) -> Any:
     return rows.collect(engine="streaming").sort(shape.order)
 
 
+def _read_log(name: str, value: Any) -> Log:
+    from coterie.core.log import Log
+
+    if not isinstance(value, Log):
+        raise ParameterError(f"{name} is a log, as read and log give it, not {type(value).__name__}.")
+    return value
+
+
 def _read_second(value: Any) -> Release:
     from coterie.core.log import Release
 
@@ -270,13 +279,15 @@ _DECLARED = (
         "log",
         help="What was searched for later, for later_queries, train_on_release, completion and clicks.",
         if_missing="It needs later queries of the same users: --later LOG, or split = 'chronological' in a study.",
+        read=partial(_read_log, "later"),
         fit=_fit_later,
     ),
     _input(
         "outsiders",
         "log",
-        help="Searches of people who are not in the log: the control of witness and two_words.",
+        help="Searches of people who are not in the log: how often witness and two_words take them for somebody in it.",
         if_missing="It needs searches of people who are not in the log: --outsiders LOG, or 'outsiders' in a study.",
+        read=partial(_read_log, "outsiders"),
         fit=_fit_outsiders,
     ),
     _input(
@@ -293,6 +304,7 @@ _DECLARED = (
         "log",
         help="Public documents that a classifier learns from, for topic_accuracy.",
         if_missing="It needs public documents: --public LOG, or split = 'halves' in a study.",
+        read=partial(_read_log, "public"),
         fit=_fit_public,
     ),
     _input(

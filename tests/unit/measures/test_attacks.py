@@ -71,5 +71,5 @@ def test_some_of_many_people_are_attacked(monkeypatch):
 
 def test_only_rates_on_the_original_are_kept():
     scores, left_out = attacks.attacked(coterie.prepare(queries_log()), 1, ["witness", "known_terms"])
-    assert set(attacks.rates_before(scores)["key"]) == {"before.one_query", "before.own_query"}
+    assert set(attacks.rates_before(scores)["key"]) == {"before.one_query", "before.own_query", "before.query_and_day"}
     assert set(left_out) == {"known_terms"}

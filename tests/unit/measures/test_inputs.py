@@ -46,6 +46,13 @@ def test_a_later_log_has_the_shape_of_the_original():
         coterie.measure(release, ["later_queries"], original=log, later=visits_log())
 
 
+@pytest.mark.parametrize("name", ["later", "outsiders", "public"])
+def test_a_log_is_read_by_whoever_gives_it(name):
+    """The path of a file ended in the middle of a measure, with an AttributeError."""
+    with pytest.raises(ParameterError, match=f"{name} is a log, as read and log give it, not str"):
+        read_inputs({name: "later.tsv"})
+
+
 def test_studies_give_files_beside_them(tmp_path):
     (tmp_path / "labels.csv").write_text("query,sensitive\n")
     given = from_study({"kappas": [2], "labels": "labels.csv", "taxonomy": "wordnet"}, tmp_path)

@@ -30,10 +30,11 @@ one of them at random. Other queries of that user which stand there are learnt:
     .chance     the same for somebody who saw nothing and reads what stands under a name drawn at random
 
 They choose the query with the release in hand, so these figures have no targets drawn from the original, and no
-decision weighs them: it weighs `one_query` and `own_query`. `before` is the same on the original, under other names,
-where each person is under one name. A user of whom nothing is released loses nothing. Rows without names are not linked
-to anything, so nothing further is read. Methods that release rare queries (`affinity`) are open to it unless users are
-dropped: `users = session` leaves what was asked within half an hour, `users = pseudonym` everything that is released.
+decision weighs them: it weighs `one_query`, `own_query` and `query_and_day`. `before` is the same on the original,
+under other names, where each person is under one name. A user of whom nothing is released loses nothing. Rows without
+names are not linked to anything, so nothing further is read. Methods that release rare queries (`affinity`) are open to
+it unless users are dropped: `users = session` leaves what was asked within half an hour, `users = pseudonym` everything
+that is released.
 """
 
 from __future__ import annotations
@@ -70,7 +71,13 @@ OWN = Rate(
     attacker="somebody who saw the search that one person alone typed finds that person for certain",
 )
 DAY = Rate(
-    "query_and_day", "Found by one search and its day", "The same for somebody who also knows the day.", unit=_UNIT
+    "query_and_day",
+    "Found by one search and its day",
+    "The same for somebody who also knows the day.",
+    unit=_UNIT,
+    attacker="somebody who saw one search of a person, and knows the day, guesses who typed it among the people whose "
+    "rows fit both",
+    control="a guess among all people of the log",
 )
 TWO = Rate(
     "two_queries", "Found by two searches", "The same for two different searches, one after the other.", unit=_UNIT
@@ -99,7 +106,7 @@ SHOWN = {
     **TWO.shown,
 }
 figures = (*figures_in("attacks", 30, RARE, expected=True), *figures_in("attacks", 31, SHOWN))
-weighed = (ONE.weighed, OWN.weighed)
+weighed = (ONE.weighed, OWN.weighed, DAY.weighed)
 findings = sentences(
     "singling out",
     "Somebody who saw a person search for one thing guesses who it was among the people whose rows fit, and is right "
