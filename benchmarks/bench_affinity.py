@@ -177,10 +177,10 @@ def affinity(given: argparse.Namespace) -> dict:
 def graph(given: argparse.Namespace) -> dict:
     """The steps of the plan, one by one."""
     import numpy as np
+    from coterie.algorithms.kernels.cores import cores
 
     from coterie import api
-    from coterie.kernels.cores import cores
-    from coterie.models import queries as affine_queries
+    from coterie.methods.affinity import model as affine_queries
 
     clock = Clock()
     log = api.prepare(api.read(given.log))
@@ -211,8 +211,8 @@ def join(given: argparse.Namespace) -> dict:
     from scipy import sparse
 
     from coterie import api
-    from coterie.kernels import cosine_join
-    from coterie.models import queries as affine_queries
+    from coterie.methods.affinity import kernels as cosine_join
+    from coterie.methods.affinity import model as affine_queries
 
     theta = float(given.theta) - affine_queries.TOLERANCE
     found = affine_queries.mine(

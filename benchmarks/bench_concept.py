@@ -94,8 +94,8 @@ def _frame(users: int):
 
 def groups(users: int) -> dict:
     from coterie import taxonomies
-    from coterie.kernels.concept_sets import mdav
-    from coterie.models.concepts import encode
+    from coterie.algorithms.concepts import encode
+    from coterie.algorithms.kernels.concept_sets import mdav
 
     frame, tree = _frame(users), taxonomies.load("wordnet")
     mdav(2, encode(_frame(10), tree, CATEGORIES, _keys).sets)  # so that everything is compiled

@@ -135,7 +135,7 @@ def _frame(documents: list[list[tuple[str, float]]]):
 
 def _mdav(documents: list[list[tuple[str, float]]], k: int, centre: int = 0):
     from coterie import taxonomies
-    from coterie.models.documents import meanings
+    from coterie.algorithms.documents import meanings
 
     found = meanings(_frame(documents), taxonomies.load("wordnet")).folding
     members, start = found.groups(k, centre)

@@ -116,7 +116,7 @@ def _sqlite(rows: pl.DataFrame) -> int:
 
 
 def _gate(folder: Path, rows: pl.DataFrame, shadow: int = 64) -> tuple[float, int]:
-    from coterie.gate import Gate
+    from coterie.apps.gate import Gate
 
     gate = Gate(state=folder / "state", output=folder / "out", k=K, shadow=shadow)
     with gate.abandoned():
@@ -130,8 +130,8 @@ def _gate(folder: Path, rows: pl.DataFrame, shadow: int = 64) -> tuple[float, in
 
 def _lines(folder: Path, number: int) -> None:
     """From the lines of an access log to parts."""
-    from coterie.gate import Rules
-    from coterie.gate.run import run_gate
+    from coterie.apps.gate import Rules
+    from coterie.apps.gate.run import run_gate
     from coterie.reading.reading import Reading
     from coterie.steps import parse_steps
 
@@ -168,7 +168,7 @@ def _parts(folder: Path) -> None:
 
 def _memory(folder: Path, distinct: int) -> None:
     """As many distinct queries as asked for, nearly all of one person: memory, snapshot, restart."""
-    from coterie.gate import Gate
+    from coterie.apps.gate import Gate
 
     where = {"state": folder / "m" / "state", "output": folder / "m" / "out"}
     gate = Gate(k=K, **where)

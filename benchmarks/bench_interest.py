@@ -95,10 +95,10 @@ def anonymize(given: argparse.Namespace) -> dict:
     import numpy as np
 
     import coterie
+    from coterie.algorithms.kernels import grouping
     from coterie.core import registry
-    from coterie.kernels import grouping
-    from coterie.kernels.diversity import mean_similarity
-    from coterie.models import interests
+    from coterie.methods.interest_microaggregate import model as interests
+    from coterie.methods.interest_microaggregate.kernels import mean_similarity
 
     ours = given.job == "interest_microaggregate"
     settings = {"embedding": given.embedding, "publish": given.publish} if ours else {}

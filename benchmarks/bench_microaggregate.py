@@ -107,7 +107,7 @@ def _equal_users(users: int):
     import polars as pl
 
     import coterie
-    from coterie.models.events import EVENT, EVENT_ORDER
+    from coterie.algorithms.events import EVENT, EVENT_ORDER
 
     log = coterie.prepare(coterie.read(f"synth:users={5 * max(users, 100)},seed={SEED}"))
     rows = log.frame.select("user", *EVENT).collect().sort("user", *EVENT)
@@ -118,9 +118,9 @@ def _equal_users(users: int):
 def _groups(frame) -> list[list[int]]:
     from itertools import pairwise
 
-    from coterie.kernels.hausdorff import new_workspace
-    from coterie.kernels.mdav import mdav
-    from coterie.models.events import Scales, encode
+    from coterie.algorithms.events import Scales, encode
+    from coterie.algorithms.kernels.hausdorff import new_workspace
+    from coterie.algorithms.kernels.mdav import mdav
 
     profiles = encode(frame, Scales.of_rows(frame.lazy(), a_run(SEED)), _keys)
     members, start = mdav(K, profiles.events, profiles.strings, new_workspace(profiles.events))
@@ -130,8 +130,8 @@ def _groups(frame) -> list[list[int]]:
 def warm(users: int) -> dict:
     import polars as pl
 
-    from coterie.models.events import Scales
-    from coterie.models.profiles import centroids
+    from coterie.algorithms.events import Scales
+    from coterie.algorithms.profiles import centroids
 
     frame = _equal_users(users)
     start = time.perf_counter()

@@ -96,7 +96,7 @@ def read_pairs(folder):
     import numpy as np
     import polars as pl
 
-    from coterie.models.private_selection import Pairs
+    from coterie.methods.private_counts.model import Pairs
 
     items = pl.read_parquet(folder / "items.parquet")["item"]
     return Pairs(items=items, start=np.load(folder / "start.npy"), keys=np.load(folder / "keys.npy"))
@@ -110,7 +110,7 @@ def ours(given):
     from coterie.core.run import Run
     from coterie.engines.local import Local
     from coterie.methods.private_counts import PrivateCounts
-    from coterie.models import private_selection as baselines
+    from coterie.methods.private_counts import model as baselines
 
     pairs, run = read_pairs(given.work), Run(engine=Local())
     log = coterie.log(pl.DataFrame({"user": ["nobody"], "query": ["nothing"]}))  # the pairs are all that is looked at
@@ -178,8 +178,8 @@ def peers(given):
     import numpy as np
 
     from coterie.core.randomness import words
-    from coterie.kernels.spread import picks
-    from coterie.models.private_selection import laplace
+    from coterie.methods.private_counts.kernels import picks
+    from coterie.methods.private_counts.model import laplace
 
     pairs = read_pairs(given.work)
 

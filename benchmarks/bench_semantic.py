@@ -139,7 +139,7 @@ def plain(users: int) -> dict:
     import polars as pl
 
     from coterie import taxonomies
-    from coterie.models.words import word_hashes
+    from coterie.algorithms.words import word_hashes
     from tests.helpers import semantic_reference as reference
     from tests.helpers.microaggregation import priority
     from tests.helpers.taxonomy_reference import Reference, forms_of
@@ -208,7 +208,7 @@ def five_categories(users: int) -> dict:
 def _by_levels(users: int, categories: int) -> dict:
     """Processor time for k = 2 by the number of levels (paper 003, figure 4), and the share of the partition."""
     import coterie
-    from coterie.kernels.linkage import similarities, sum_linkage
+    from coterie.methods.semantic_microaggregate.kernels import similarities, sum_linkage
 
     log, cpu, partition = coterie.log(_rows(users)), {}, 0.0
     for levels in (1, 2, 3, 4, 5):
@@ -231,7 +231,7 @@ def blocks(users: int) -> dict:
     import numpy as np
 
     import coterie
-    from coterie.kernels.linkage import similarities
+    from coterie.methods.semantic_microaggregate.kernels import similarities
 
     log, run = coterie.log(_rows(users)), a_run(SEED)
     found = _method().learn(log, run)

@@ -46,13 +46,13 @@ def _cpu(work, *arguments):
 
 
 def _graph(topology: str, n: int):
-    from coterie.simulate.graphs import network
+    from coterie.lab.simulate.graphs import network
 
     return network(topology, pl.Series(np.arange(n).astype(str)), degree=10, nodes="drawn", seed=SEED).graph
 
 
 def _small(rule: str, forward: float = 0.0, hops: int = 0, n: int = 1_000, events: int = 1_000_000) -> None:
-    from coterie.kernels import friends as kernel
+    from coterie.lab.simulate import kernels as kernel
     from tests.helpers.friends_reference import Friends
 
     graph, stream = _graph("er", n), np.random.default_rng(SEED)
@@ -84,9 +84,10 @@ def _small(rule: str, forward: float = 0.0, hops: int = 0, n: int = 1_000, event
 
 
 def _attack(users: int = 1_000, targets: int = 20_000) -> None:
+    from coterie.algorithms.kernels.simattack import attack
+
     import coterie
-    from coterie.kernels.simattack import attack
-    from coterie.simulate.world import World
+    from coterie.lab.simulate.world import World
     from tests.helpers.attack_reference import similarity
 
     world = World.of(coterie.prepare(coterie.read(f"synth:users={users},seed={SEED},kind=people")))
@@ -118,8 +119,9 @@ def _attack(users: int = 1_000, targets: int = 20_000) -> None:
 
 
 def _large(topology: str, n: int, events: int) -> None:
-    from coterie.kernels import friends as kernel
-    from coterie.kernels.exposure import counted, exposure
+    from coterie.algorithms.kernels.exposure import counted, exposure
+
+    from coterie.lab.simulate import kernels as kernel
 
     graph, making = _cpu(_graph, topology, n)
     stream = np.random.default_rng(SEED)

@@ -143,8 +143,8 @@ def plainly(given: argparse.Namespace, name: str) -> dict:
     import polars as pl
 
     import coterie
+    from coterie.algorithms.pages import browsers, hosts
     from coterie.core import registry
-    from coterie.models.pages import browsers, hosts
 
     sys.path.insert(0, str(Path(__file__).parents[1]))
     from tests.helpers import sequence_reference, visit_counts_reference, visits_reference
@@ -249,10 +249,10 @@ def prepare(given: argparse.Namespace, steps: str) -> dict:
 
 def records(given: argparse.Namespace, setting: str) -> dict:
     """Learn and plan: `rows block k`; 0 rows are all, as they are read, of which columns are held that are needed."""
+    from coterie.methods.microaggregate_visits import MicroaggregateVisits
     from steps import a_run, planned
 
     import coterie
-    from coterie.methods.microaggregate_visits import MicroaggregateVisits
     from coterie.testing import visits_log
 
     rows, block, k = map(int, setting.split())
@@ -265,8 +265,9 @@ def records(given: argparse.Namespace, setting: str) -> dict:
 
 
 def release_records(given: argparse.Namespace) -> dict:
-    import coterie
     from coterie.methods.microaggregate_visits import MicroaggregateVisits
+
+    import coterie
 
     log, method = in_memory(given), MicroaggregateVisits(k=K)
     coterie.anonymize(in_memory(given, 500), method, seed=SEED, prepare=())  # loads the kernels
@@ -279,7 +280,7 @@ def plain_records(given: argparse.Namespace) -> dict:
     """The plain version on the first records, which must group them alike."""
     from steps import a_run
 
-    from coterie.models.visit_records import clusters, encode
+    from coterie.lab.microaggregate_visits.model import clusters, encode
 
     sys.path.insert(0, str(Path(__file__).parents[1]))
     from tests.helpers import random_visits

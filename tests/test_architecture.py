@@ -21,7 +21,7 @@ _FORBIDDEN = {
     "measures": ("methods", "apply"),
     "methods": ("engines", "writing", "measures"),
 }
-_KERNELS_MAY = ("numpy", "numba", "coterie.kernels", "__future__", "collections", "typing", "hashlib", "logging", "ast",
+_KERNELS_MAY = ("numpy", "numba", "coterie.algorithms.kernels", "__future__", "collections", "typing", "hashlib", "logging", "ast",
                 "pathlib", "functools", "importlib", "types", "os", "stat", "tempfile", "contextlib",
                 "shutil")  # fmt: skip
 
@@ -135,7 +135,7 @@ def test_promises_are_judged_without_models_of_methods():
     code = (
         "import sys, coterie.promises\nfrom coterie.core import registry\n"
         "for name in registry.names('promises'): registry.module('promises', name)\n"
-        "walls = ('coterie.methods', 'coterie.apply', 'coterie.models', 'coterie.kernels', 'numba')\n"
+        "walls = ('coterie.methods', 'coterie.releasing', 'coterie.models', 'coterie.algorithms.kernels', 'numba')\n"
         "print([name for name in sys.modules if name.startswith(walls)])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -145,11 +145,11 @@ def test_promises_are_judged_without_models_of_methods():
 def test_models_and_apply_take_column_names_from_the_shape():
     columns = {"user", "query", "time", "rank", "url", "path", "address", "referrer", "agent"}
     others = {  # what bears the same name and is no column of a log
-        ("models/concepts.py", "query"),  # a unit of taxonomies
-        ("models/documents.py", "query"),
-        ("models/events.py", "time"),  # fields of Scales
-        ("models/events.py", "rank"),
-        ("models/queries.py", "user"),  # a column of the certificate, which judges read
+        ("algorithms/concepts.py", "query"),  # a unit of taxonomies
+        ("algorithms/documents.py", "query"),
+        ("algorithms/events.py", "time"),  # fields of Scales
+        ("algorithms/events.py", "rank"),
+        ("methods/affinity/model.py", "user"),  # a column of the certificate, which judges read
     }
     spelled = []
     for path in _files():

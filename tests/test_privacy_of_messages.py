@@ -19,11 +19,11 @@ from coterie import api
 from coterie.cli.main import run as run_command
 from coterie.errors import BrokenPromiseError, CoterieError
 from coterie.explain import explain_affinity, network
+from coterie.lab.simulate import World, protocol, simulate
+from coterie.lab.simulate.case import Case
 from coterie.measures.comparison import Comparison
 from coterie.methods.affinity import Affinity
 from coterie.methods.suppress_rare import SuppressRare
-from coterie.simulate import World, protocol, simulate
-from coterie.simulate.case import Case
 from coterie.testing import queries_log, visits_log
 from tests.helpers.broken_methods import CAUGHT_BY, MixesNames
 from tests.helpers.runs import a_run

@@ -51,10 +51,10 @@ def python_page() -> str:
     parts.append(
         f"## Errors\n\nIn `coterie.errors`. Catch `CoterieError` for all of them.\n\n```text\n{_tree(errors)}\n```\n"
     )
-    from coterie.gate import Gate, Rules
+    from coterie.apps.gate import Gate, Rules
 
     parts.append("## The gate\n\nSee [gate.md](../gate.md).\n")
-    parts += [_class(Gate, "Gate", "coterie.gate.Gate"), _class(Rules, "Rules", "coterie.gate.Rules")]
+    parts += [_class(Gate, "Gate", "coterie.apps.gate.Gate"), _class(Rules, "Rules", "coterie.apps.gate.Rules")]
     parts.append("## Testing kit\n\nFor methods, promises, measures and formats of your own: `coterie.testing`.\n")
     parts += [_function(getattr(testing, name), f"coterie.testing.{name}") for name in testing.__all__]
     return "\n".join(parts)

@@ -6,13 +6,13 @@ from datetime import timedelta
 from pathlib import Path
 
 import polars as pl
+from coterie.methods.microaggregate_visits import MicroaggregateVisits
 
 import coterie
 from coterie import api
 from coterie.methods.common_visits import CommonVisits
 from coterie.methods.count_visits import CountVisits
 from coterie.methods.generalize_visits import GeneralizeVisits
-from coterie.methods.microaggregate_visits import MicroaggregateVisits
 from coterie.promises._names import names_of
 from tests.attack.tamperings import SEED, Forgery, as_a_name, tampering, write_release
 

@@ -8,6 +8,7 @@ import pytest
 
 import coterie
 from coterie import api
+from coterie.algorithms import profiles as profile_model
 from coterie.errors import NotApplicableError
 from coterie.measures import learning
 from coterie.measures.attacks import attribution
@@ -16,7 +17,6 @@ from coterie.measures.comparison import Comparison
 from coterie.methods.interest_microaggregate import InterestMicroaggregate
 from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.suppress_rare import SuppressRare
-from coterie.models import profiles as profile_model
 from coterie.promises import _people
 from tests.helpers.own_words import own_words, scores_of, unchecked_release
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from coterie.simulate import protocol, simulate
+from coterie.lab.simulate import protocol, simulate
 from tests.helpers.worlds import scores, synthetic_world
 
 ATTACKS = ["simattack", "unmix", "exposure"]

@@ -5,9 +5,9 @@ import json
 import polars as pl
 import pytest
 
-from coterie.gate import state as states
-from coterie.gate.keys import Key, KeyFile
-from coterie.gate.table import GateTable, Texts
+from coterie.apps.gate import state as states
+from coterie.apps.gate.keys import Key, KeyFile
+from coterie.apps.gate.table import GateTable, Texts
 from tests.helpers.gates import gate_in, lines_in, rows_of
 
 HELD = [f"held query {n}" for n in range(200)]

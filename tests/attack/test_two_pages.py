@@ -9,6 +9,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from coterie.methods.microaggregate_visits import MicroaggregateVisits
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -23,7 +24,6 @@ from coterie.measures.attacks import two_pages
 from coterie.methods.common_visits import CommonVisits
 from coterie.methods.count_visits import CountVisits
 from coterie.methods.generalize_visits import GeneralizeVisits
-from coterie.methods.microaggregate_visits import MicroaggregateVisits
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.testing import queries_log
 from tests.helpers.broken_walks import BareDays

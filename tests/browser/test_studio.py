@@ -1,6 +1,6 @@
 """The studio in a real browser: every step on four kinds of logs, for everybody's eyes and hands, and under attack.
 
-Covers: cli/studio.py
+Covers: apps/studio/cli.py
 """
 
 import re

@@ -16,9 +16,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from coterie.cli import gate as gate_commands
-from coterie.gate import state as states_of_gates
-from coterie.gate.keys import KeyFile
+from coterie.apps.gate import cli as gate_commands
+from coterie.apps.gate import state as states_of_gates
+from coterie.apps.gate.keys import KeyFile
 from tests.helpers import stopped_gate
 from tests.helpers.gates import START, lines_in, totals
 from tests.helpers.ports import held_ports

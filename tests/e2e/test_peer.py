@@ -13,9 +13,9 @@ from collections import Counter, defaultdict
 
 import pytest
 
-from coterie.peer.home import Home
-from coterie.peer.identity import fingerprint
-from coterie.simulate.sticky import choose
+from coterie.algorithms.sticky import choose
+from coterie.apps.peer.home import Home
+from coterie.apps.peer.identity import fingerprint
 from tests.helpers.peers import (
     Engine,
     Liar,
@@ -302,9 +302,7 @@ def test_no_query_is_printed_or_logged(tmp_path, engine):
 
 def test_the_peer_needs_no_compiler():
     """A process that waits for queries has no use for what simulations and methods need."""
-    code = (
-        "import sys, coterie.peer.service; print([m for m in ('numba', 'scipy', 'altair', 'rich') if m in sys.modules])"
-    )
+    code = "import sys, coterie.apps.peer.service; print([m for m in ('numba', 'scipy', 'altair', 'rich') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
 

@@ -14,9 +14,11 @@ from pathlib import Path
 import pytest
 
 from coterie import synth
+from coterie.algorithms.kernels import _cache, simattack
+from coterie.apps.gate import kernels as gate_table
 from coterie.core import registry
 from coterie.errors import InternalError
-from coterie.kernels import _cache, cosine_join, gate_table, simattack
+from coterie.methods.affinity import kernels as cosine_join
 from coterie.testing import compiling
 
 NOBODY = 65534

@@ -196,7 +196,7 @@ def test_one_curve_for_each_theta(coterie, study, tmp_path):
     study.write_text(grid + figure)
     assert "labels.csv" in coterie("study", study, code=2).err
     (tmp_path / "labels.csv").write_text("query,sensitive\nmaps,no\nno such query,yes\n")
-    from coterie.models import queries as affine_queries
+    from coterie.methods.affinity import model as affine_queries
 
     calls = []
     gather = affine_queries.gather

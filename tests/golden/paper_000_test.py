@@ -8,10 +8,10 @@ import numpy as np
 import polars as pl
 import pytest
 
+from coterie.algorithms import events as aggregate
+from coterie.algorithms.kernels import hausdorff, mdav
 from coterie.core import randomness
 from coterie.core.shapes import QUERIES
-from coterie.kernels import hausdorff, mdav
-from coterie.models import events as aggregate
 from tests.helpers import reference
 from tests.helpers.microaggregation import scales_of
 from tests.helpers.reference import Scales

@@ -1,13 +1,13 @@
 """Worked examples of paper 003: copies of a query, quotas, and a partition by hand.
 
-Covers: kernels/linkage.py, kernels/choosing.py
+Covers: methods/semantic_microaggregate/kernels.py, algorithms/kernels/choosing.py
 """
 
 import numpy as np
 import pytest
 
-from coterie.kernels.choosing import _draw, copies_of
-from coterie.kernels.linkage import most_similar_groups, sum_linkage
+from coterie.algorithms.kernels.choosing import _draw, copies_of
+from coterie.methods.semantic_microaggregate.kernels import most_similar_groups, sum_linkage
 from tests.helpers import semantic_reference as reference
 
 

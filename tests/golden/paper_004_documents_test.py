@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from coterie import taxonomies
-from coterie.models.documents import meanings
+from coterie.algorithms.documents import meanings
 from tests.helpers.documents import frame_of, lexicon_of
 
 DOCUMENTS = [

@@ -1,6 +1,6 @@
 """Tables, prices and draws of private selection against numbers that were computed elsewhere, with more precision.
 
-Covers: kernels/spread.py.
+Covers: methods/private_counts/kernels.py.
 """
 
 import math
@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from coterie.core.randomness import gaussian_table, reach_of
-from coterie.kernels.spread import release_table, spread
-from coterie.models.private_selection import gaussian, laplace
-from coterie.models.private_tables import Budget, divergence_budget, tables_for
+from coterie.methods.private_counts.kernels import release_table, spread
+from coterie.methods.private_counts.model import gaussian, laplace
+from coterie.methods.private_counts.tables import Budget, divergence_budget, tables_for
 
 E10 = math.exp(-10)
 

@@ -11,8 +11,8 @@ import polars as pl
 from coterie.core.arrays import offsets
 from coterie.methods import private_counts
 from coterie.methods.private_counts import PrivateCounts
-from coterie.models import private_selection
-from coterie.models.private_selection import Pairs
+from coterie.methods.private_counts import model as private_selection
+from coterie.methods.private_counts.model import Pairs
 
 
 class ThreeTimes(PrivateCounts):
@@ -73,7 +73,7 @@ class WrongScale(PrivateCounts):
     """Korolova's mechanism with the noise for one query, where a user has several."""
 
     def plan(self, learnt, log, run):
-        from coterie.models import private_selection
+        from coterie.methods.private_counts import model as private_selection
 
         honest = private_selection.laplace
 

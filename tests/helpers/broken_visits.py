@@ -9,9 +9,9 @@ from datetime import datetime, timedelta
 import polars as pl
 
 import coterie
+from coterie.algorithms.pages import INTO, ITEM, stays
 from coterie.core.plan import Draft
 from coterie.methods.generalize_visits import GeneralizeVisits
-from coterie.models.pages import INTO, ITEM, stays
 
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:{0}.0) Gecko/20100101 Firefox/{0}.0"
 CHROME = "Mozilla/5.0 (Windows NT 10.0) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/{0}.0.0.0 Safari/537.36"

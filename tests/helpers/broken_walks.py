@@ -11,9 +11,9 @@ import numpy as np
 import polars as pl
 
 import coterie
+from coterie.algorithms import walks as model
 from coterie.core.plan import Draft
 from coterie.methods.common_visits import CommonVisits
-from coterie.models import walks as model
 
 START = datetime(2020, 2, 3, 9)
 

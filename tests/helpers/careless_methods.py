@@ -16,9 +16,6 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import polars as pl
 
-from coterie.apply.details import without_details
-from coterie.apply.items import keep_items
-from coterie.apply.names import rename_subjects
 from coterie.core.log import Log
 from coterie.core.params import Late, Range
 from coterie.core.plan import Draft, Facts, Plan
@@ -27,6 +24,9 @@ from coterie.methods._template import Template
 from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.promises.query_k_anonymity import QueryKAnonymity
+from coterie.releasing.details import without_details
+from coterie.releasing.items import keep_items
+from coterie.releasing.names import rename_subjects
 from tests.helpers.limit_activity import LimitActivity
 
 

@@ -5,10 +5,10 @@ import polars as pl
 from hypothesis import strategies as st
 
 from coterie import taxonomies
+from coterie.algorithms.kernels.term_vectors import Senses, codes_of
+from coterie.algorithms.kernels.tree import preorder
 from coterie.core.arrays import offsets
 from coterie.core.shapes import TERMS
-from coterie.kernels.term_vectors import Senses, codes_of
-from coterie.kernels.tree import preorder
 from tests.helpers.document_reference import Reference
 from tests.helpers.small_trees import trees
 

@@ -1,7 +1,7 @@
-"""Friends who submit each other's queries, in plain Python: the oracle of kernels/friends.py."""
+"""Friends who submit each other's queries, in plain Python: the oracle of lab/simulate/kernels.py."""
 
-from coterie.kernels.friends import BALANCED, BEST_FIT, FREE_RIDER, SELFISH, SIMILAR, STICKY
-from coterie.simulate.sticky import mix
+from coterie.algorithms.sticky import mix
+from coterie.lab.simulate.kernels import BALANCED, BEST_FIT, FREE_RIDER, SELFISH, SIMILAR, STICKY
 
 _STEP, _MASK = 0x9E3779B97F4A7C15, (1 << 64) - 1
 

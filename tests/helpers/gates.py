@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from coterie.gate import Gate, Rules
-from coterie.gate.parts import Part, Parts
-from coterie.gate.table import GateTable, Texts
+from coterie.apps.gate import Gate, Rules
+from coterie.apps.gate.parts import Part, Parts
+from coterie.apps.gate.table import GateTable, Texts
 
 START = datetime(2024, 3, 7)
 """Windows of 1, 7 and 11 days begin here."""

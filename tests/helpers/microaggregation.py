@@ -5,11 +5,11 @@ from datetime import UTC, datetime, timedelta
 import polars as pl
 from hypothesis import strategies as st
 
+from coterie.algorithms.events import EVENT_ORDER, Scales, encode
+from coterie.algorithms.kernels import hausdorff
 from coterie.core import randomness
 from coterie.core.arrays import splitmix64
 from coterie.core.shapes import QUERIES
-from coterie.kernels import hausdorff
-from coterie.models.events import EVENT_ORDER, Scales, encode
 from tests.helpers.runs import a_run
 
 SEED = 5

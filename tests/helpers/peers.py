@@ -17,9 +17,9 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 import msgspec
 
-from coterie.peer.home import Friend, Home, make_home, new_settings
-from coterie.peer.identity import server_side
-from coterie.peer.service import running
+from coterie.apps.peer.home import Friend, Home, make_home, new_settings
+from coterie.apps.peer.identity import server_side
+from coterie.apps.peer.service import running
 
 ANSWER = {"results": [{"url": "https://example.org/a", "title": "A page", "content": "What it says."}]}
 

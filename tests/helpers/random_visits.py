@@ -8,7 +8,7 @@ from random import Random
 import polars as pl
 
 import coterie
-from coterie.models import visit_records
+from coterie.lab.microaggregate_visits import model as visit_records
 from coterie.text.agents import VISITOR_PARTS, parse_agents
 from coterie.text.hosts import without_query
 

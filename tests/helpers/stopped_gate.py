@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from unittest.mock import patch
 
-from coterie.gate import follow, run
+from coterie.apps.gate import follow, run
 from coterie.steps import parse_steps
 from tests.helpers.gates import rules_in
 from tests.helpers.stopped_writes import Listener

@@ -17,10 +17,10 @@ from pathlib import Path
 
 import httpx
 
-from coterie.studio.desk import Desk
-from coterie.studio.queue import start_process
-from coterie.studio.server import Running, prepare
-from coterie.studio.worker import serve
+from coterie.apps.studio.desk import Desk
+from coterie.apps.studio.queue import start_process
+from coterie.apps.studio.server import Running, prepare
+from coterie.apps.studio.worker import serve
 
 
 class ThreadHand:

@@ -3,7 +3,7 @@
 from functools import cache
 
 import coterie
-from coterie.simulate.world import World
+from coterie.lab.simulate.world import World
 from coterie.synth import synthesize
 from tests.helpers.hand_made_logs import NOON, log_of
 

@@ -1,6 +1,6 @@
 """Laws of the method allowlist: it is its reference, whatever the order, the blocks and m.
 
-Covers: models/word_sets.py.
+Covers: methods/allowlist/model.py.
 """
 
 from dataclasses import replace
@@ -14,8 +14,8 @@ from coterie import api
 from coterie.core.log import Log
 from coterie.core.shapes import QUERIES
 from coterie.methods.allowlist import Allowlist
+from coterie.methods.allowlist import model as word_sets
 from coterie.methods.suppress_rare import SuppressRare
-from coterie.models import word_sets
 from coterie.promises.word_k_anonymity import proved
 from coterie.testing.strategies import logs
 from tests.helpers import word_sets_reference as plain

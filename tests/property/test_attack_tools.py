@@ -1,6 +1,6 @@
 """Texts that stand in others, and names that clues point to, agree with plain versions of themselves.
 
-Covers: kernels/clues.py
+Covers: algorithms/kernels/clues.py
 """
 
 from __future__ import annotations

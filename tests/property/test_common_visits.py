@@ -1,6 +1,6 @@
 """Laws of common_visits: it is its plain reference, whatever the order, the blocks and the threads.
 
-Covers: models/walks.py
+Covers: algorithms/walks.py
 """
 
 from collections import Counter

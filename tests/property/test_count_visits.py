@@ -1,6 +1,6 @@
 """count_visits is its plain reference, whatever the order of rows and the blocks; and how it takes odd logs.
 
-Covers: models/walks.py
+Covers: algorithms/walks.py
 """
 
 from datetime import datetime, timedelta
@@ -114,7 +114,7 @@ def test_logs_without_a_column(missing):
 
 
 def test_several_k_count_once(monkeypatch):
-    from coterie.models import walks
+    from coterie.algorithms import walks
 
     calls = []
     original = walks.counted

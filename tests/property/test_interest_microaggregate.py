@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 import coterie
 from coterie import api
+from coterie.algorithms.kernels import grouping
 from coterie.errors import BrokenPromiseError, InternalError, ParameterError
-from coterie.kernels import diversity, grouping
 from coterie.methods.interest_microaggregate import InterestMicroaggregate
+from coterie.methods.interest_microaggregate import kernels as diversity
+from coterie.methods.interest_microaggregate import model as interests
 from coterie.methods.microaggregate import Microaggregate
-from coterie.models import interests
 from coterie.synth.topics import THEMES
 from coterie.testing.strategies import logs
 from tests.helpers.examples import examples

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 import coterie
 from coterie import api, synth
-from coterie.apply import profiles as shared_profiles
+from coterie.algorithms import groups
+from coterie.algorithms.events import EVENT, EVENT_ORDER
+from coterie.algorithms.words import word_hashes
 from coterie.core import threads
 from coterie.core.arrays import splitmix64
 from coterie.core.shapes import QUERIES
@@ -20,10 +22,8 @@ from coterie.methods.concept_microaggregate import ConceptMicroaggregate
 from coterie.methods.interest_microaggregate import InterestMicroaggregate
 from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.semantic_microaggregate import SemanticMicroaggregate
-from coterie.models import groups
-from coterie.models.events import EVENT, EVENT_ORDER
-from coterie.models.words import word_hashes
 from coterie.promises import judge
+from coterie.releasing import profiles as shared_profiles
 from coterie.testing.strategies import logs
 from coterie.text.hosts import host_of
 from tests.helpers import reference

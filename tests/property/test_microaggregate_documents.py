@@ -1,6 +1,6 @@
 """Laws of microaggregate_documents: what it publishes is what its plain version says, whatever the order.
 
-Covers: apply/documents.py
+Covers: methods/microaggregate_documents/release.py
 """
 
 from dataclasses import replace
@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 import coterie
 from coterie import api
-from coterie.apply.documents import least_documents
 from coterie.core.plan import Facts
 from coterie.core.shapes import TERMS
 from coterie.errors import InputError, ParameterError
 from coterie.methods.microaggregate_documents import MicroaggregateDocuments
+from coterie.methods.microaggregate_documents.release import least_documents
 from coterie.testing import check_method, terms_log
 from tests.helpers.documents import frame_of, lexicon_of, weighted
 from tests.helpers.examples import examples

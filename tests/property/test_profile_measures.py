@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import coterie
 from coterie import api
+from coterie.algorithms.events import EVENT, EVENT_ORDER
 from coterie.core import randomness
 from coterie.core.shapes import QUERIES
 from coterie.errors import NotApplicableError
@@ -23,7 +24,6 @@ from coterie.measures.utility.partition_agreement import agreement
 from coterie.methods.concept_microaggregate import ConceptMicroaggregate
 from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.suppress_rare import SuppressRare
-from coterie.models.events import EVENT, EVENT_ORDER
 from coterie.testing._logs import visits_log
 from coterie.testing.strategies import logs
 from tests.helpers import reference

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import coterie
-from coterie.models.interests import InterestSettings, interests, topic_owners
+from coterie.methods.interest_microaggregate.model import InterestSettings, interests, topic_owners
 from coterie.promises.user_k_anonymity import shared_by_all, users_with_topics
 from coterie.text.language import language
 from tests.helpers.runs import a_run

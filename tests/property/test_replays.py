@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coterie.core import registry
-from coterie.simulate import protocol, simulate
+from coterie.lab.simulate import protocol, simulate
 from tests.helpers.worlds import world_of
 
 rows = st.lists(

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 import coterie
 from coterie import api, taxonomies
+from coterie.algorithms.words import word_hashes
 from coterie.api import UNSCRUBBED
-from coterie.kernels.linkage import NOBODY, similarities, sum_linkage
 from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.semantic_microaggregate import SemanticMicroaggregate
-from coterie.models.words import word_hashes
+from coterie.methods.semantic_microaggregate.kernels import NOBODY, similarities, sum_linkage
 from coterie.taxonomies import build
 from tests.helpers import semantic_reference as reference
 from tests.helpers.examples import examples

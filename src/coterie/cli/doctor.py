@@ -62,7 +62,7 @@ def _examine(address: str) -> None:
 
 def _compile() -> None:
     """Compile into the folder that later runs of this user look into."""
-    from coterie.kernels._cache import ADVICE, folder
+    from coterie.algorithms.kernels._cache import ADVICE, folder
     from coterie.testing.compiling import compile_everything
 
     place = folder()

@@ -157,8 +157,8 @@ def simulate(
     """
     from coterie.core import registry
     from coterie.core.params import params_of
-    from coterie.simulate import protocol as made
-    from coterie.simulate.run import Replay, simulate_files
+    from coterie.lab.simulate import protocol as made
+    from coterie.lab.simulate.run import Replay, simulate_files
     from coterie.writing.target import Target
 
     known = {param.name for param in params_of(registry.member("protocols", protocol))}

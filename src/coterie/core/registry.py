@@ -56,7 +56,7 @@ _KINDS = {
     "steps": _Kind(("steps",), ("__call__",), "steps/drop_empty.py"),
     "embeddings": _Kind(("embeddings",)),
     "measures": _Kind(("measures/privacy", "measures/utility", "measures/attacks")),
-    "protocols": _Kind(("simulate/protocols",), ("protect",), "simulate/protocols/unlinkable.py"),
+    "protocols": _Kind(("simulate/protocols",), ("protect",), "lab/simulate/protocols/unlinkable.py"),
     "simulation_measures": _Kind(("simulate/measures",)),
     "engines": _Kind((), ("addresses", "takes", "session_for", "read", "log", "examine"), "engines/clusters.py"),
 }

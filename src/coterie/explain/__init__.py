@@ -14,15 +14,15 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from coterie.algorithms.kernels.cores import components
 from coterie.core.arrays import Flags, Ints
 from coterie.core.log import Log
 from coterie.core.run import Run
 from coterie.core.shapes import QUERIES
 from coterie.engines.local import Local
 from coterie.errors import InputError, MissingError, ParameterError
-from coterie.kernels.cores import components
 from coterie.methods.affinity import Affinity
-from coterie.models.queries import UNIT, AffinityGraph
+from coterie.methods.affinity.model import UNIT, AffinityGraph
 from coterie.reports.drawing import Network, draw_network
 from coterie.text.words import spell
 from coterie.writing.targets import temporary

@@ -14,10 +14,10 @@ import polars as pl
 from coterie import api
 from coterie.core.log import Log
 from coterie.errors import ParameterError
-from coterie.kernels.spread import spread
 from coterie.methods.private_counts import PrivateCounts
-from coterie.models.private_selection import optimal_table
-from coterie.models.private_tables import Tables, tables_of
+from coterie.methods.private_counts.kernels import spread
+from coterie.methods.private_counts.model import optimal_table
+from coterie.methods.private_counts.tables import Tables, tables_of
 
 _Row = tuple[int, int | None, int | None]
 ITEMS = (1, 4, 16, 64, 256)

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from coterie.kernels._arrays import Flags, Ints, Lists, Short
-from coterie.kernels._jit import inlined, jit
+from coterie.algorithms.kernels._arrays import Flags, Ints, Lists, Short
+from coterie.algorithms.kernels._jit import inlined, jit
 
 
 @jit

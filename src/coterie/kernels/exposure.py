@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from coterie.kernels._arrays import Flags, Floats, Ints
+from coterie.algorithms.kernels._arrays import Flags, Floats, Ints
 
 
 def _found(keys: Ints, among: Ints) -> tuple[Flags, Ints]:

@@ -6,7 +6,7 @@ In descending order the j-th s has the weight α (1 - α)^(j-1), and the last on
 only known queries with a common word are looked at, by lists of those that have each word, and of equal s that stand at
 the places r + 1 .. r + c the weights add up to (1 - α)^r (1 - (1 - α)^c). S is compared in whole billionths.
 
-Draws of fake queries (simulate/measures/simattack.py): each fake has a stream of its own, keyed by its number.
+Draws of fake queries (lab/simulate/measures/simattack.py): each fake has a stream of its own, keyed by its number.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from coterie.kernels._arrays import STEP, Floats, Ints, Short, splitmix64
-from coterie.kernels._jit import inlined, jit
+from coterie.algorithms.kernels._arrays import STEP, Floats, Ints, Short, splitmix64
+from coterie.algorithms.kernels._jit import inlined, jit
 
 REST = 0.4  # 1 - α
 _SCALE = 1e9

@@ -55,7 +55,7 @@ class Vectors:
     @cached_property
     def columns(self) -> tuple[Ints, Ints, Floats]:
         """The same by terms."""
-        from coterie.kernels.nearest import columns_of
+        from coterie.algorithms.kernels.nearest import columns_of
 
         return columns_of(*self.rows, self.n_features)
 

@@ -47,7 +47,7 @@ from coterie.taxonomies import Taxonomy
 from coterie.text.hosts import host_of
 
 if TYPE_CHECKING:
-    from coterie.models.events import Scales
+    from coterie.algorithms.events import Scales
 
 
 def drawn(some: pl.Series, most: int, seed: int, purpose: str) -> pl.Series:
@@ -121,7 +121,7 @@ def users_of(comparison: Comparison, most: int) -> Users:
     for log, shape in (("log", comparison.log.shape), ("release", comparison.release.log.shape)):
         if shape.plain is not QUERIES:
             raise NotApplicableError(f"It compares what users searched for, and this {log} is {shape.name}.")
-    from coterie.models import events
+    from coterie.algorithms import events
 
     columns, needed = [QUERIES.subject, *events.EVENT], [QUERIES.subject, QUERIES.item]
     before, after = (log.frame.select(columns).drop_nulls(needed) for log in (comparison.log, comparison.release.log))
@@ -247,7 +247,7 @@ def cut(log: Log, kind: str, queries: int = _MINI_QUERIES, minutes: int = _MINI_
 
 def _minis(rows: pl.DataFrame, queries: int, minutes: int) -> pl.Series:
     """The number of the mini-session of each row among those of its person; rows are in order."""
-    from coterie.kernels.sequences import numbered
+    from coterie.algorithms.kernels.sequences import numbered
 
     changes = [pl.col(name).ne_missing(pl.col(name).shift(1)) for name in ("person", "item")]
     flags = rows.select(*changes, pl.col("time").dt.epoch("us").fill_null(0))

@@ -29,15 +29,15 @@ from typing import Annotated, ClassVar
 
 import polars as pl
 
-from coterie.apply.details import without_details
-from coterie.apply.items import keep_items
-from coterie.apply.names import rename_subjects
 from coterie.core.log import Log
 from coterie.core.params import Late, Range
 from coterie.core.plan import Draft, Facts, Method, Plan, enough_subjects
 from coterie.core.run import Run
 from coterie.core.shapes import KEEP, QUERIES, Shape
 from coterie.promises.query_k_anonymity import QueryKAnonymity
+from coterie.releasing.details import without_details
+from coterie.releasing.items import keep_items
+from coterie.releasing.names import rename_subjects
 
 
 @dataclass(frozen=True, kw_only=True)

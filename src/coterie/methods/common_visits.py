@@ -38,7 +38,6 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 
-from coterie.apply.sequences import DAYS_TABLE, SEQUENCES_TABLE, release_sequences
 from coterie.core.log import Log
 from coterie.core.params import Choice, Flag, Late, Range
 from coterie.core.plan import Draft, Facts, Method, Plan, enough_subjects
@@ -46,9 +45,10 @@ from coterie.core.run import Run
 from coterie.core.shapes import REPLACE, SEQUENCES, VISITS, Shape
 from coterie.core.threads import Counted
 from coterie.promises.sequence_k_anonymity import LINES, TIMES, SequenceKAnonymity
+from coterie.releasing.sequences import DAYS_TABLE, SEQUENCES_TABLE, release_sequences
 
 if TYPE_CHECKING:
-    from coterie.models.walks import Sequences, Visits
+    from coterie.algorithms.walks import Sequences, Visits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,13 +80,13 @@ class CommonVisits(Method):
 
     def learn(self, log: Log, run: Run) -> Visits:  # noqa: ARG002 (it draws nothing)
         """Step 1: visits, and the order of what was asked for in each."""
-        from coterie.models.walks import visits
+        from coterie.algorithms.walks import visits
 
         return visits(log)
 
     def plan(self, learnt: Visits, log: Log, run: Run) -> Plan:  # noqa: ARG002 (what was learnt has all rows)
         """Steps 2-4: what paths become, the sequences that visits are cut into, and the days beside them."""
-        from coterie.models import walks as model
+        from coterie.algorithms import walks as model
 
         into = model.pages_of(learnt, self.k) if self.paths == "prefix" else model.as_they_are(learnt)
         run.tell(Counted(1, 3))

@@ -59,15 +59,6 @@ import numpy as np
 import polars as pl
 
 from coterie import taxonomies
-from coterie.apply.profiles import (
-    PHRASES,
-    BlockUsers,
-    PublishesProfiles,
-    release_phrases,
-    release_texts,
-    share_profiles,
-    typed_alone,
-)
 from coterie.core.arrays import Ints
 from coterie.core.log import Log
 from coterie.core.params import Choice, File, Late, Range
@@ -76,11 +67,20 @@ from coterie.core.run import Run
 from coterie.core.shapes import QUERIES
 from coterie.errors import ParameterError
 from coterie.promises.user_k_anonymity import UserKAnonymity
+from coterie.releasing.profiles import (
+    PHRASES,
+    BlockUsers,
+    PublishesProfiles,
+    release_phrases,
+    release_texts,
+    share_profiles,
+    typed_alone,
+)
 from coterie.taxonomies import WORDNET, Taxonomy
 from coterie.text.words import digest_of
 
 if TYPE_CHECKING:
-    from coterie.models.events import Keys
+    from coterie.algorithms.events import Keys
 
 _PROFILE: dict[str, pl.DataType | type[pl.DataType]] = {
     "group": pl.UInt32,
@@ -134,7 +134,7 @@ class ConceptMicroaggregate(PublishesProfiles):
 
     def regroup(self, groups: pl.LazyFrame, learnt: None, log: Log, run: Run) -> Plan:  # noqa: ARG002 (not needed)
         """Steps 1 and 2 on earlier groups: the same, or unions of them, in random order."""
-        from coterie.models.groups import united
+        from coterie.algorithms.groups import united
 
         return Plan(table=united(groups, self.k, run), evidence=self._evidence)
 
@@ -155,9 +155,9 @@ class ConceptMicroaggregate(PublishesProfiles):
         )
 
     def _groups(self, log: Log, run: Run) -> pl.LazyFrame:
-        from coterie.kernels.concept_sets import mdav
-        from coterie.models.concepts import encode
-        from coterie.models.groups import groups_in_blocks, random_groups
+        from coterie.algorithms.concepts import encode
+        from coterie.algorithms.groups import groups_in_blocks, random_groups
+        from coterie.algorithms.kernels.concept_sets import mdav
 
         if self.partition == "random":
             return random_groups(log, run, self.k)
@@ -208,8 +208,8 @@ def synthetic_queries(rows: pl.DataFrame, tree: Taxonomy, categories: int, label
 
     `rows` has group and the columns of QUERIES for user and query, sorted by group and user.
     """
-    from coterie.kernels.concept_sets import centroid
-    from coterie.models.concepts import encode
+    from coterie.algorithms.concepts import encode
+    from coterie.algorithms.kernels.concept_sets import centroid
 
     if rows.is_empty():
         return pl.DataFrame(schema=_PROFILE)

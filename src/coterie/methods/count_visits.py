@@ -44,7 +44,6 @@ from typing import Annotated, ClassVar
 
 import polars as pl
 
-from coterie.apply.names import nobody_named
 from coterie.core.log import Log
 from coterie.core.params import Late, Range, Several
 from coterie.core.plan import Draft, Facts, Method, Plan, enough_subjects
@@ -52,6 +51,7 @@ from coterie.core.run import Run
 from coterie.core.shapes import COUNTS, VISITS, Shape
 from coterie.errors import ParameterError
 from coterie.promises.cell_k_anonymity import CellKAnonymity, Tables
+from coterie.releasing.names import nobody_named
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,13 +80,13 @@ class CountVisits(Method):
 
     def learn(self, log: Log, run: Run) -> pl.DataFrame:
         """Step 1: how often each visitor is counted in each cell, which serves every k."""
-        from coterie.models.walks import counted
+        from coterie.algorithms.walks import counted
 
         return counted(log, Several.words(self.tables), run)
 
     def plan(self, learnt: pl.DataFrame, log: Log, run: Run) -> Plan:  # noqa: ARG002 (all is learnt)
         """Step 2: the cells of k visitors stay, where those left out are k visitors, too."""
-        from coterie.models.walks import enough
+        from coterie.algorithms.walks import enough
 
         return Plan(table=COUNTS.completed(enough(learnt, self.k).lazy()))
 

@@ -41,8 +41,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from coterie import taxonomies
-from coterie.apply.items import SHARED, ReleasesItems
-from coterie.apply.names import ALWAYS, within
 from coterie.core.arrays import Ints, Short, offsets
 from coterie.core.log import Log
 from coterie.core.params import Choice, File, Flag, Late, Range
@@ -51,6 +49,8 @@ from coterie.core.run import Run
 from coterie.core.shapes import REPLACE
 from coterie.errors import ParameterError
 from coterie.promises.concept_k_anonymity import ConceptKAnonymity
+from coterie.releasing.items import SHARED, ReleasesItems
+from coterie.releasing.names import ALWAYS, within
 from coterie.taxonomies import WORDNET, Taxonomy
 
 
@@ -144,7 +144,7 @@ class Walked:
 
 def _walk(log: Log, tree: Taxonomy, paper_compat: bool) -> Walked:
     """Step 1: all queries go down the tree together, each to the child where most could go."""
-    from coterie.kernels.tree import walk
+    from coterie.algorithms.kernels.tree import walk
 
     pairs = log.frame.select(pl.col(log.shape.subject).alias("subject"), pl.col(log.shape.item).alias("item"))
     asked = pairs.group_by("subject", "item").len("rows").collect(engine="streaming")

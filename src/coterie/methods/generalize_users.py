@@ -37,7 +37,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from coterie import taxonomies
-from coterie.apply.profiles import named_subjects, release_texts
 from coterie.core.arrays import Ints, offsets
 from coterie.core.log import Log
 from coterie.core.params import Choice, File, Flag, Late, Range
@@ -45,6 +44,7 @@ from coterie.core.plan import Draft, Facts, Method, Plan, enough_subjects
 from coterie.core.run import Run
 from coterie.core.shapes import GROUPS, QUERIES, Shape
 from coterie.promises.user_k_anonymity import UserKAnonymity
+from coterie.releasing.profiles import named_subjects, release_texts
 from coterie.taxonomies import WORDNET, Taxonomy
 from coterie.text.words import digest_of
 
@@ -91,7 +91,7 @@ class GeneralizeUsers(Method):
 
     def regroup(self, groups: pl.LazyFrame, learnt: UserConcepts, log: Log, run: Run) -> Plan:  # noqa: ARG002
         """Step 2 on earlier groups: the same, or unions of them in random order; users without a record are in none."""
-        from coterie.models.groups import united
+        from coterie.algorithms.groups import united
 
         known = groups.join(learnt.users.alias("subject").to_frame().lazy(), on="subject", how="semi")
         numbers = learnt.users.alias("subject").to_frame().with_row_index("record")
@@ -114,7 +114,7 @@ class GeneralizeUsers(Method):
 
     def release(self, log: Log, plan: Plan, run: Run) -> Draft:
         """Step 3: the cut of its group under a fresh name for each user."""
-        from coterie.models.groups import user_names
+        from coterie.algorithms.groups import user_names
 
         members = plan.table.collect(engine="streaming").sort("subject")
         subjects = named_subjects(user_names(log, run), members, run)
@@ -185,8 +185,8 @@ def expanded(start: Ints, concepts: Ints, tree: Taxonomy, groups: list[Ints], le
     """The most specific groups of at least `least` records within the given ones, with their concepts; a group that
     cannot be split stays together. Records in none of them have the number -1.
     """
-    from coterie.kernels._arrays import Lists
-    from coterie.kernels.tree import Nodes, children_touched, preorder, split
+    from coterie.algorithms.kernels._arrays import Lists
+    from coterie.algorithms.kernels.tree import Nodes, children_touched, preorder, split
 
     n_records = start.size - 1
     place, size = preorder(tree.parent)

@@ -41,16 +41,16 @@ from typing import Annotated, ClassVar
 
 import polars as pl
 
-from coterie.apply.names import rename_subjects
+from coterie.algorithms import pages
+from coterie.algorithms.pages import AGENT, BROWSER, HOST, INTO, ITEM, REFERRER, VISITOR, stays
 from coterie.core.log import Log
 from coterie.core.params import Late, Range, Several
 from coterie.core.plan import Draft, Facts, Method, Plan, enough_subjects
 from coterie.core.run import Run
 from coterie.core.shapes import VISITS, Shape
 from coterie.errors import ParameterError
-from coterie.models import pages
-from coterie.models.pages import AGENT, BROWSER, HOST, INTO, ITEM, REFERRER, VISITOR, stays
 from coterie.promises.visit_k_anonymity import Details, VisitKAnonymity
+from coterie.releasing.names import rename_subjects
 
 _HOUR, _DAY = "hour", "day"
 _COLUMNS = {BROWSER: AGENT, _HOUR: VISITS.time, _DAY: VISITS.time}  # of details that are not called as their column is

@@ -60,13 +60,13 @@ from typing import Annotated, ClassVar
 
 import polars as pl
 
-from coterie.apply.profiles import BlockUsers, PublishesEvents, release_profiles
 from coterie.core.arrays import Ints
 from coterie.core.log import Log
 from coterie.core.params import Choice, Late, Range
 from coterie.core.plan import Draft, Plan
 from coterie.core.run import Run
 from coterie.core.threads import in_threads, thread_count
+from coterie.releasing.profiles import BlockUsers, PublishesEvents, release_profiles
 
 _ONE_THREAD = 300  # users of a block that one thread groups
 
@@ -97,9 +97,9 @@ class Microaggregate(PublishesEvents):
 
     def plan(self, learnt: None, log: Log, run: Run) -> Plan:  # noqa: ARG002 (it learns nothing)
         """Step 1: who is grouped with whom; groups have k to 2k - 1 members."""
-        from coterie.kernels import mdav
-        from coterie.kernels.hausdorff import new_workspace
-        from coterie.models import events, groups
+        from coterie.algorithms import events, groups
+        from coterie.algorithms.kernels import mdav
+        from coterie.algorithms.kernels.hausdorff import new_workspace
 
         if self.partition == "random":
             return Plan(table=groups.random_groups(log, run, self.k))

@@ -35,14 +35,14 @@ from typing import Annotated, ClassVar
 
 import polars as pl
 
-from coterie.apply.items import SHARED, ReleasesItems
-from coterie.apply.names import within
 from coterie.core.log import Log
 from coterie.core.params import Late, Range
 from coterie.core.plan import Facts, Plan, enough_subjects
 from coterie.core.run import Run
 from coterie.core.shapes import KEEP, QUERIES, VISITS, Shape
 from coterie.promises.query_k_anonymity import QueryKAnonymity
+from coterie.releasing.items import SHARED, ReleasesItems
+from coterie.releasing.names import within
 
 
 @dataclass(frozen=True, kw_only=True)

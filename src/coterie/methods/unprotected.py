@@ -31,15 +31,15 @@ from typing import Annotated, ClassVar
 
 import polars as pl
 
-from coterie.apply.details import cut_times, without_details, without_identifiers
-from coterie.apply.items import keep_items
-from coterie.apply.names import LinkMinutes, LinkQueries, Users, rename_subjects
 from coterie.core.log import Log
 from coterie.core.params import Choice, NumberOr, Times
 from coterie.core.plan import YARDSTICK, Draft, Facts, Method, Plan
 from coterie.core.run import Run
 from coterie.core.shapes import KEEP, QUERIES, Shape
 from coterie.promises.none import None_
+from coterie.releasing.details import cut_times, without_details, without_identifiers
+from coterie.releasing.items import keep_items
+from coterie.releasing.names import LinkMinutes, LinkQueries, Users, rename_subjects
 
 ANY = "any"
 

@@ -33,7 +33,6 @@ from typing import Annotated, ClassVar
 
 import polars as pl
 
-from coterie.apply.names import nobody_named
 from coterie.core.log import Log
 from coterie.core.params import Flag, Late, Range, Span
 from coterie.core.plan import Draft, Facts, Method, Plan, enough_subjects
@@ -41,6 +40,7 @@ from coterie.core.run import Run
 from coterie.core.shapes import COUNTS, QUERIES, TIME, VISITS, Shape
 from coterie.errors import InputError
 from coterie.promises.windowed_query_k_anonymity import WindowedQueryKAnonymity
+from coterie.releasing.names import nobody_named
 
 _DAY = 86_400
 

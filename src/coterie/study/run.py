@@ -40,13 +40,13 @@ from coterie.core.plan import Method
 from coterie.core.promise import Check, from_dict, to_dict
 from coterie.core.scores import score_table
 from coterie.errors import InputError
+from coterie.lab.simulate.run import simulate
+from coterie.lab.simulate.world import World
 from coterie.measures import inputs as measure_inputs
 from coterie.measures.comparison import Comparison
 from coterie.reports import render, report_kind
 from coterie.reports.drawing import Drawing, draw
 from coterie.reports.views import ReleaseView, log_view, mean_of, refuse_idle, release_view, with_baseline
-from coterie.simulate.run import simulate
-from coterie.simulate.world import World
 from coterie.study.file import MAKERS, Cell, Study
 from coterie.writing.files import sha256
 from coterie.writing.targets import placed, refuse_closed, refuse_output

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import coterie
+from coterie.apps.gate import Gate
 from coterie.core import registry
 from coterie.core.log import Log
 from coterie.core.shapes import QUERIES, TERMS, VISITS
 from coterie.errors import CoterieError
-from coterie.gate import Gate
-from coterie.simulate import protocol, simulate
+from coterie.lab.simulate import protocol, simulate
 from coterie.synth import synthesize
 from coterie.testing._logs import larger_log
 from coterie.testing._variations import variations

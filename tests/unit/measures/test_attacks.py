@@ -7,12 +7,12 @@ import pytest
 
 import coterie
 from coterie import jobs, measures
+from coterie.apps.studio.figures import numbers_now
 from coterie.core.wording import in_words_of
 from coterie.measures import attacks
 from coterie.reports import figures
 from coterie.reports.views import log_view
 from coterie.steps import parse_steps
-from coterie.studio.figures import numbers_now
 from coterie.testing import queries_log
 
 LOGS = [

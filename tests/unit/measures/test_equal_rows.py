@@ -2,12 +2,12 @@
 
 import polars as pl
 import pytest
+from coterie.methods.microaggregate_visits import MicroaggregateVisits
 
 import coterie
 from coterie.core.shapes import VISITS
 from coterie.errors import NotApplicableError
 from coterie.methods.microaggregate import Microaggregate
-from coterie.methods.microaggregate_visits import MicroaggregateVisits
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.testing import queries_log
 from tests.helpers.broken_records import record_log

@@ -51,7 +51,7 @@ def test_degrees_serve_every_k():
 
 
 def test_one_plan_serves_several_k(monkeypatch):
-    from coterie.models import queries as module
+    from coterie.methods.affinity import model as module
 
     calls = []
     original = module.affinity

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import coterie
-from coterie.apply import profiles as applied
 from coterie.core import randomness
 from coterie.errors import BrokenPromiseError
 from coterie.methods.interest_microaggregate import InterestMicroaggregate
@@ -18,6 +17,7 @@ from coterie.promises._names import names_of
 from coterie.promises._phrase_recount import QueryTexts, TypedQueries
 from coterie.promises.phrase_users import PhraseUsers
 from coterie.promises.user_k_anonymity import UserKAnonymity
+from coterie.releasing import profiles as applied
 from tests.helpers import phrase_reference as reference
 from tests.helpers.examples import examples
 from tests.helpers.hand_made import NAMES, case_of, check_of, log_of, run_of

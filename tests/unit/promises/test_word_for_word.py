@@ -17,7 +17,7 @@ from coterie.core.promise import Check
 from coterie.core.shapes import COUNTS, SEQUENCES, TERMS, VISITS
 from coterie.errors import ParameterError
 from coterie.methods.private_counts import PrivateCounts
-from coterie.models.private_tables import evidence_of, tables_of
+from coterie.methods.private_counts.tables import evidence_of, tables_of
 from coterie.promises import judge, k_theta_affinity
 from coterie.promises._names import names_of
 from coterie.promises.cell_k_anonymity import CellKAnonymity

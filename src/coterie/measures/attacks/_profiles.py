@@ -368,7 +368,7 @@ class Clues:
 
     def add(self, user: int, above: int, upto: int, scores: NDArray[np.int64]) -> None:
         """Add the weights of what the user's clues above < position <= upto tell to the scores of names."""
-        from coterie.kernels.clues import add
+        from coterie.algorithms.kernels.clues import add
 
         begin, end = self.of_user[user], self.of_user[user + 1]
         begin += np.searchsorted(self.position[begin:end], above, side="right")
@@ -399,7 +399,7 @@ def best_names(clues: Sequence[Clues], amounts: NDArray[np.int64], size: NDArray
     That is the one with the highest score of that kind; among equals the one with the highest sum over all kinds, then
     the smallest one, then the first.
     """
-    from coterie.kernels.clues import best_names as best_by_column
+    from coterie.algorithms.kernels.clues import best_names as best_by_column
 
     in_order = np.argsort(amounts, axis=1, kind="stable")
     clue, text, name = (offsets(np.array(sizes)) for sizes in zip(*map(_sizes, clues), strict=True))

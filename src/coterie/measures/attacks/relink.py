@@ -250,7 +250,7 @@ class Crowd:
 
     def _candidates(self, attacked: Ints, first: int, last: int) -> tuple[Ints, Ints, Floats]:
         """Places of attacked units and their candidates, in order; and the chance of a guess at random for each."""
-        from coterie.kernels.nearest import nearest_others
+        from coterie.algorithms.kernels.nearest import nearest_others
 
         vectors, begin, end = self.together, int(self.until[first]), int(self.until[last])
         near, others, own = nearest_others(
@@ -261,7 +261,7 @@ class Crowd:
 
     def _features(self, left: Ints, right: Ints) -> Floats:
         """What the model looks at, one line for each feature."""
-        from coterie.kernels.nearest import products
+        from coterie.algorithms.kernels.nearest import products
 
         cosines = [products(*vectors.rows, left, right) for vectors in self.kinds]
         known = (self.day[left] != _NO_DAY) & (self.day[right] != _NO_DAY)

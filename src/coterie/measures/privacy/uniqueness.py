@@ -100,7 +100,7 @@ def _parts(keys: Ints, n: int) -> tuple[Short, Short]:
 
 def _by_two(start: Ints, items: Short, owners: Ints) -> Flags:
     """Which subjects are singled out by one or two items: the kernel on the items of subjects, the owners of items."""
-    from coterie.kernels.clues import singled_out_by_two
+    from coterie.algorithms.kernels.clues import singled_out_by_two
 
     subjects = np.repeat(np.arange(start.size - 1, dtype=np.int32), np.diff(start))
     of_items = _parts(_keys(items, subjects, start.size - 1), start.size - 1)[1]

@@ -90,7 +90,7 @@ def popular(asked: pl.DataFrame, clicked: pl.DataFrame) -> Floats:
 
 def foretold(asked: pl.DataFrame, clicked: pl.DataFrame, spoken: Language) -> Floats:
     """The value of each search (item, host), by the nearest queries of `clicked`: item, host, n."""
-    from coterie.kernels.nearest import nearest
+    from coterie.algorithms.kernels.nearest import nearest
 
     known = clicked.select(pl.col("item").unique().sort()).with_row_index("id")
     queries = asked.select("item").unique(maintain_order=True).with_row_index("id")

@@ -40,7 +40,7 @@ figures = figures_in("utility", 47, SHOWN)
 
 def measure(comparison: Comparison) -> Iterator[Score]:
     """SSE, SSA, SST and L."""
-    from coterie.models.documents import meanings
+    from coterie.algorithms.documents import meanings
 
     vectors = vectors_of(comparison)
     members = whole_groups(vectors.members, DOC, DOCUMENTS, comparison.seed, "sample of documents")

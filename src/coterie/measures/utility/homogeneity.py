@@ -49,8 +49,8 @@ MOST_USERS = 2_000
 
 def measure(comparison: Comparison) -> Iterator[Score]:
     """The sums for the groups of the release and for random ones, and their ratios."""
-    from coterie.models.events import EVENT, EVENT_ORDER
-    from coterie.models.profiles import EXACT, centroids
+    from coterie.algorithms.events import EVENT, EVENT_ORDER
+    from coterie.algorithms.profiles import EXACT, centroids
 
     users = users_of(comparison, MOST_USERS)
     groups = users.members["group"]
@@ -94,8 +94,8 @@ def random_groups(users: Users) -> pl.DataFrame:
 
 def _middle(users: Users, eq1: str, attrs: str) -> pl.DataFrame:
     """The common profile of all users (group and EVENT)."""
-    from coterie.models.events import EVENT
-    from coterie.models.profiles import centroids
+    from coterie.algorithms.events import EVENT
+    from coterie.algorithms.profiles import centroids
 
     everybody = users.before.select(pl.lit(0, pl.UInt32).alias("group"), "user", *EVENT)
     return centroids(everybody, users.scales_before, users.keys, eq1, attrs)
@@ -105,9 +105,9 @@ def sums(
     users: Users, members: pl.DataFrame, profiles: pl.DataFrame, overall: pl.DataFrame, eq1: str
 ) -> dict[str, float]:
     """SSE, mean distance, SSA, SST and L for groups (user, group) and their profiles, and the one of all users."""
-    from coterie.kernels import kmeans
-    from coterie.kernels.hausdorff import new_workspace
-    from coterie.models.events import EVENT, EVENT_ORDER, encode
+    from coterie.algorithms.events import EVENT, EVENT_ORDER, encode
+    from coterie.algorithms.kernels import kmeans
+    from coterie.algorithms.kernels.hausdorff import new_workspace
 
     n = members.height
     group = members["group"].rank("dense").cast(pl.Int64).to_numpy() - 1

@@ -37,7 +37,7 @@ from coterie.measures.rates import figures_in, titled
 from coterie.measures.subjects import Users, users_of
 
 if TYPE_CHECKING:
-    from coterie.models.events import EncodedEvents
+    from coterie.algorithms.events import EncodedEvents
 
 needs = frozenset({"record", "kappas"})
 effort = 40
@@ -86,8 +86,8 @@ def measure(comparison: Comparison) -> Iterator[Score]:
 
 def clusterings(users: Users, kappas: Sequence[int]) -> list[tuple[Ints, Ints]]:
     """For each κ the cluster of each user in the original and in the release."""
-    from coterie.kernels.kmeans import kmeans
-    from coterie.models.events import encode
+    from coterie.algorithms.events import encode
+    from coterie.algorithms.kernels.kmeans import kmeans
 
     logs = (
         (encode(users.before, users.scales_before, users.keys), _same(users.before)),
@@ -127,7 +127,7 @@ def _pairs(clusters: Iterable[object]) -> int:
 
 def _same(rows: pl.DataFrame) -> Ints:
     """For each user the first one with the same profile."""
-    from coterie.models.events import EVENT
+    from coterie.algorithms.events import EVENT
 
     profiles = rows.group_by("user", maintain_order=True).agg(EVENT).with_row_index("place")
     return profiles.select(pl.col("place").first().over(EVENT).cast(pl.Int64)).to_series().to_numpy()

@@ -34,8 +34,8 @@ CATEGORIES = 5
 
 def measure(comparison: Comparison) -> Iterator[Score]:
     """The mean distance, record linkage by meaning, and the shares of what has no concept."""
-    from coterie.kernels.concept_sets import distances
-    from coterie.models.concepts import encode
+    from coterie.algorithms.concepts import encode
+    from coterie.algorithms.kernels.concept_sets import distances
 
     users = users_of(comparison, MOST_USERS)
     tree = taxonomies.load(comparison.given("taxonomy"))

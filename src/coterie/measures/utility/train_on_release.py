@@ -6,7 +6,7 @@ a profile that their model has learnt from. For each part, a model of words is t
 two others:
 
     training    profiles x stems, (1 + ln n) · (1 + ln((1 + N) / (1 + N_w))) for n times a stem, N profiles, N_w of
-                which have it, rows of length 1; V = its first 24 singular directions (kernels/lsa.py)
+                which have it, rows of length 1; V = its first 24 singular directions (algorithms/kernels/lsa.py)
     trial       x = the same weights of the earlier queries of a person, from the original; the stems w are ranked by
                 (V Vᵀ x)_w, without those that the person used before
     truth       the stems that they use later and never before, as far as two users of the original have them earlier
@@ -43,7 +43,7 @@ from coterie.measures.subjects import drawn, keyed, profile_names
 from coterie.text.language import Language, language_in
 
 if TYPE_CHECKING:
-    from coterie.kernels.lsa import Sparse
+    from coterie.algorithms.kernels.lsa import Sparse
 
 needs = frozenset({"record", "later"})
 SHOWN = {
@@ -147,7 +147,7 @@ class _Model:
 
     @classmethod
     def of(cls, profiles: pl.DataFrame, seed: int) -> _Model:
-        from coterie.kernels.lsa import directions
+        from coterie.algorithms.kernels.lsa import directions
 
         users = drawn(profiles["subject"].unique().sort(), MOST_PROFILES, seed, "profiles to learn from")
         chosen = profiles.filter(pl.col("subject").is_in(users.implode()))
@@ -166,7 +166,7 @@ class _Model:
 
     def weighted(self, counts: pl.DataFrame) -> Sparse:
         """The weights of the stems of each user, who stand in the order of their names; rows of length 1."""
-        from coterie.kernels.lsa import Sparse
+        from coterie.algorithms.kernels.lsa import Sparse
 
         users = counts.select(pl.col("subject").unique().sort()).with_row_index("row")
         entries = self.inside(counts).join(users, on="subject").sort("row", "feature")
@@ -181,7 +181,7 @@ class _Model:
 
     def scores(self, counts: pl.DataFrame) -> Floats:
         """users x stems: what the model expects of users, given how often they had each stem."""
-        from coterie.kernels.lsa import product, times
+        from coterie.algorithms.kernels.lsa import product, times
 
         inside = times(self.weighted(counts), self.directions)
         scores = product(inside, np.ascontiguousarray(self.directions.T))
