@@ -29,7 +29,7 @@ kernels: setup ## Compile all kernels that changed: each is kept for all clones 
 	$(BIN)/coterie doctor --compile
 	@touch $(VENV)/kernels
 
-$(VENV)/kernels: $(VENV)/installed $(wildcard src/coterie/kernels/*.py)
+$(VENV)/kernels: $(VENV)/installed $(shell find src -path "*/kernels*" -name "*.py")
 	@$(MAKE) --no-print-directory kernels
 
 # Kernels first: else each of the workers that run tests compiles those that the others are compiling.
@@ -150,7 +150,7 @@ fuzz: setup ## Feed each parser 100,000 damaged files (hours; FUZZ="--count 5000
 falsify: setup ## Look for logs that a differentially private release tells apart, and in eight broken variants (some ten minutes)
 	COTERIE_FALSIFY=1 $(BIN)/python -m pytest -q tests/unit/testing/test_check_private.py
 
-mutants: setup ## Change the code of promises, apply and randomness in many places, and list the changes no test notices
+mutants: setup ## Change the code of promises, releasing and randomness in many places, and list the changes no test notices
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt -e '.[dev,mutants]'
 	$(BIN)/python tools/mutants.py
 

@@ -177,10 +177,10 @@ def affinity(given: argparse.Namespace) -> dict:
 def graph(given: argparse.Namespace) -> dict:
     """The steps of the plan, one by one."""
     import numpy as np
-    from coterie.algorithms.kernels.cores import cores
 
     from coterie import api
     from coterie.methods.affinity import model as affine_queries
+    from coterie.methods.affinity.kernels import cores
 
     clock = Clock()
     log = api.prepare(api.read(given.log))

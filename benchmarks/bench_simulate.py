@@ -84,9 +84,8 @@ def _small(rule: str, forward: float = 0.0, hops: int = 0, n: int = 1_000, event
 
 
 def _attack(users: int = 1_000, targets: int = 20_000) -> None:
-    from coterie.algorithms.kernels.simattack import attack
-
     import coterie
+    from coterie.lab.simulate.kernels import attack
     from coterie.lab.simulate.world import World
     from tests.helpers.attack_reference import similarity
 
@@ -119,9 +118,8 @@ def _attack(users: int = 1_000, targets: int = 20_000) -> None:
 
 
 def _large(topology: str, n: int, events: int) -> None:
-    from coterie.algorithms.kernels.exposure import counted, exposure
-
     from coterie.lab.simulate import kernels as kernel
+    from coterie.lab.simulate.measures.exposure import exposure
 
     graph, making = _cpu(_graph, topology, n)
     stream = np.random.default_rng(SEED)
@@ -139,8 +137,7 @@ def _large(topology: str, n: int, events: int) -> None:
         pairs = []
         for who in (author, submitter):
             keys = who * np.int64(n) + query
-            keys.sort()
-            pairs += counted(keys)
+            pairs += np.unique(keys, return_counts=True)
             del keys
         return float(np.nanmean(exposure(*pairs, n, n)[0]))
 

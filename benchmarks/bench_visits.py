@@ -249,10 +249,10 @@ def prepare(given: argparse.Namespace, steps: str) -> dict:
 
 def records(given: argparse.Namespace, setting: str) -> dict:
     """Learn and plan: `rows block k`; 0 rows are all, as they are read, of which columns are held that are needed."""
-    from coterie.methods.microaggregate_visits import MicroaggregateVisits
     from steps import a_run, planned
 
     import coterie
+    from coterie.lab.microaggregate_visits.method import MicroaggregateVisits
     from coterie.testing import visits_log
 
     rows, block, k = map(int, setting.split())
@@ -265,9 +265,8 @@ def records(given: argparse.Namespace, setting: str) -> dict:
 
 
 def release_records(given: argparse.Namespace) -> dict:
-    from coterie.methods.microaggregate_visits import MicroaggregateVisits
-
     import coterie
+    from coterie.lab.microaggregate_visits.method import MicroaggregateVisits
 
     log, method = in_memory(given), MicroaggregateVisits(k=K)
     coterie.anonymize(in_memory(given, 500), method, seed=SEED, prepare=())  # loads the kernels

@@ -7,10 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
 from coterie import __version__
-from coterie.cli.main import COMMANDS
+from coterie.cli.main import cli
 from coterie.core import registry
 
 ROOT = Path(__file__).parents[1]
@@ -100,7 +101,7 @@ def test_everything_is_documented():
     assert all(f"`{name}`" in readme for name in registry.names("methods"))
     assert all(f"`{name}`" in tables for kind in ("formats", "measures") for name in registry.names(kind))
     reference = (ROOT / "docs" / "cli.md").read_text()
-    assert all(f"## coterie {name}" in reference for name in COMMANDS)
+    assert all(f"## coterie {name}" in reference for name in cli.list_commands(click.Context(cli)))
 
 
 def test_the_changelog_knows_the_version():
@@ -132,7 +133,9 @@ def test_the_study_example_is_valid():
 
 @pytest.mark.parametrize("name", [*registry.names("methods"), "_template"])
 def test_the_example_of_a_method_runs(name):
-    module = importlib.import_module(f"coterie.methods.{name}")
+    module = importlib.import_module(
+        "coterie.methods._template" if name == "_template" else registry.path_of("methods", name)
+    )
     result = doctest.testmod(module)
     assert result.attempted > 0, "every method has an example"
     assert result.failed == 0

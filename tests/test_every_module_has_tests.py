@@ -12,6 +12,7 @@ from pathlib import Path
 
 TESTS = Path(__file__).parent
 SRC = TESTS.parent / "src" / "coterie"
+_OF_MANY = ("__init__", "cli", "kernels", "method", "model", "release")
 _KINDS = ("property", "golden", "attack", "e2e")
 _COVERS = re.compile(r"^Covers: (.*?)(?:\n\n|\Z)", re.M | re.S)
 
@@ -27,14 +28,18 @@ def _defines_something(path: Path) -> bool:
 
 
 def _subject(module: str) -> str:
-    """The word a module is called by: its own name, or that of its package."""
+    """The word a module is called by: its own name, or that of its package where many have a file of that name."""
     path = Path(module)
-    return path.stem if path.stem != "__init__" else path.parent.name or "coterie"
+    return path.stem if path.stem not in _OF_MANY else path.parent.name or "coterie"
 
 
 def _of_that_name(module: str) -> list[Path]:
-    room = Path(module).parts[0]
-    folders = [TESTS / kind for kind in (("kernels",) if room == "kernels" else (f"unit/{room}", *_KINDS))]
+    parts = Path(module).parts
+    room = "/".join(parts[:2]) if parts[0] in ("apps", "lab") else parts[0]
+    if parts[:2] == ("algorithms", "kernels"):
+        folders = [TESTS / "unit" / "algorithms" / "kernels"]
+    else:
+        folders = [TESTS / kind for kind in (f"unit/{room}", *_KINDS)]
     names = (f"test_{_subject(module)}.py", f"{_subject(module)}_test.py")
     nested = [path for folder in folders for name in names for path in folder.rglob(name)]
     is_room = Path(module).name == "__init__.py" or "/" not in module

@@ -10,9 +10,8 @@ PAGES = sorted((ROOT / "docs" / "proofs").glob("*.md"))
 LABEL = re.compile(r"(?<=[\" ])\[([1-9]|P|D|L\d)\](?=[ :])")
 CODE = {
     "private_counts.md": [
-        *(ROOT / "src" / "coterie").glob("*/private_*.py"),
+        *(ROOT / "src" / "coterie" / "methods" / "private_counts").glob("*.py"),
         ROOT / "src" / "coterie" / "promises" / "differential_privacy.py",
-        ROOT / "src" / "coterie" / "kernels" / "spread.py",
     ]
 }
 

@@ -43,7 +43,7 @@ ROOT = Path(__file__).parents[1]
 EQUIVALENT = ROOT / "tests" / "mutants.md"
 ROOMS = {
     "promises": (["src/coterie/promises"], ["tests/unit/promises"]),
-    "apply": (["src/coterie/apply"], ["tests/unit/apply"]),
+    "releasing": (["src/coterie/releasing"], ["tests/unit/releasing"]),
     "randomness": (["src/coterie/core/randomness.py"], ["tests/unit/core/test_randomness.py"]),
 }
 EVERY_TEST = ""

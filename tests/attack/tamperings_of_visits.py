@@ -6,10 +6,10 @@ from datetime import timedelta
 from pathlib import Path
 
 import polars as pl
-from coterie.methods.microaggregate_visits import MicroaggregateVisits
 
 import coterie
 from coterie import api
+from coterie.lab.microaggregate_visits.method import MicroaggregateVisits
 from coterie.methods.common_visits import CommonVisits
 from coterie.methods.count_visits import CountVisits
 from coterie.methods.generalize_visits import GeneralizeVisits

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from coterie.methods.microaggregate_visits import MicroaggregateVisits
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,6 +19,7 @@ from coterie.core.run import Run
 from coterie.core.shapes import VISITS
 from coterie.engines.local import Local
 from coterie.errors import NotApplicableError
+from coterie.lab.microaggregate_visits.method import MicroaggregateVisits
 from coterie.measures.attacks import two_pages
 from coterie.methods.common_visits import CommonVisits
 from coterie.methods.count_visits import CountVisits

@@ -302,7 +302,8 @@ def test_no_query_is_printed_or_logged(tmp_path, engine):
 
 def test_the_peer_needs_no_compiler():
     """A process that waits for queries has no use for what simulations and methods need."""
-    code = "import sys, coterie.apps.peer.service; print([m for m in ('numba', 'scipy', 'altair', 'rich') if m in sys.modules])"
+    heavy = ("numba", "scipy", "altair", "rich")
+    code = f"import sys, coterie.apps.peer.service; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
 

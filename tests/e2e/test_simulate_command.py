@@ -1,4 +1,7 @@
-"""`coterie simulate` from the command line."""
+"""`coterie simulate` from the command line.
+
+Covers: lab/simulate/cli.py
+"""
 
 import json
 

@@ -14,10 +14,11 @@ from pathlib import Path
 import pytest
 
 from coterie import synth
-from coterie.algorithms.kernels import _cache, simattack
-from coterie.apps.gate import kernels as gate_table
+from coterie.algorithms.kernels import _cache
+from coterie.apps.gate import kernels as gate_kernels
 from coterie.core import registry
 from coterie.errors import InternalError
+from coterie.lab.simulate import kernels as simulation_kernels
 from coterie.methods.affinity import kernels as cosine_join
 from coterie.testing import compiling
 
@@ -88,8 +89,8 @@ def test_methods_measures_simulations_and_the_gate_work_once(monkeypatch):
     monkeypatch.setattr(registry, "names", lambda kind: chosen.get(kind) or names(kind))
     worked = []
     compiling.compile_everything(worked.append)
-    assert worked == ["affinity", "unlinkable", "gate"]
-    of_each = (cosine_join.join, simattack.attack, gate_table.moved, gate_table.take_due)
+    assert worked == ["affinity", "gate", "simulate"]
+    of_each = (cosine_join.join, simulation_kernels.attack, gate_kernels.moved, gate_kernels.take_due)
     assert all(kernel.overloads for kernel in of_each)
 
 

@@ -1,6 +1,6 @@
 """Worked examples of paper 003: copies of a query, quotas, and a partition by hand.
 
-Covers: methods/semantic_microaggregate/kernels.py, algorithms/kernels/choosing.py
+Covers: algorithms/kernels/choosing.py
 """
 
 import numpy as np

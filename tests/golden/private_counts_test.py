@@ -1,7 +1,4 @@
-"""Tables, prices and draws of private selection against numbers that were computed elsewhere, with more precision.
-
-Covers: methods/private_counts/kernels.py.
-"""
+"""Tables, prices and draws of private selection against numbers that were computed elsewhere, with more precision."""
 
 import math
 

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from coterie.core.arrays import offsets
-from coterie.methods import private_counts
 from coterie.methods.private_counts import PrivateCounts
+from coterie.methods.private_counts import method as private_counts
 from coterie.methods.private_counts import model as private_selection
 from coterie.methods.private_counts.model import Pairs
 

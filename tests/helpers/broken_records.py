@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 import polars as pl
-from coterie.methods.microaggregate_visits import MicroaggregateVisits
 
 import coterie
+from coterie.lab.microaggregate_visits.method import MicroaggregateVisits
 from tests.helpers.random_visits import AGENTS
 
 START = datetime(2020, 2, 3, 9)

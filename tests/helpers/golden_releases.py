@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import importlib
 import json
 import tempfile
 from collections.abc import Iterator
@@ -22,6 +21,7 @@ from typing import Any
 import polars as pl
 
 import coterie
+from coterie.core import registry
 from coterie.core.threads import use_threads
 
 DIGESTS = Path(__file__).parent.parent / "golden" / "releases.json"
@@ -123,8 +123,7 @@ def _windows() -> Iterator[Case]:
 
 def class_of(method: str) -> Any:
     """The class behind a method's name."""
-    name = "".join(part.capitalize() for part in method.split("_"))
-    return getattr(importlib.import_module(f"coterie.methods.{method}"), name)
+    return registry.method(method)
 
 
 @cache

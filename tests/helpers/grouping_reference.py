@@ -1,4 +1,4 @@
-"""Groups of similar vectors in plain Python, straight from the definitions in algorithms/kernels/grouping.py and diversity.py."""
+"""Groups of similar vectors in plain Python, straight from the definitions in the kernels."""
 
 from itertools import combinations
 

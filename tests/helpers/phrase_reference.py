@@ -1,4 +1,4 @@
-"""Phrases as issue and evidence describe them, slow and obvious: the oracle of algorithms/phrases.py and its kernels."""
+"""Phrases as issue and evidence describe them, slow and obvious: the oracle of the model of phrases."""
 
 from __future__ import annotations
 

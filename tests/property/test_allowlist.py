@@ -1,7 +1,4 @@
-"""Laws of the method allowlist: it is its reference, whatever the order, the blocks and m.
-
-Covers: methods/allowlist/model.py.
-"""
+"""Laws of the method allowlist: it is its reference, whatever the order, the blocks and m."""
 
 from dataclasses import replace
 

@@ -1,7 +1,4 @@
-"""Laws of microaggregate_documents: what it publishes is what its plain version says, whatever the order.
-
-Covers: methods/microaggregate_documents/release.py
-"""
+"""Laws of microaggregate_documents: what it publishes is what its plain version says, whatever the order."""
 
 from dataclasses import replace
 from math import ceil

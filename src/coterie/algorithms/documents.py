@@ -3,7 +3,7 @@
 Rows come with the column names of TERMS. A term means all senses that the tree has for it; of several words the longest
 end that is known counts. Terms without a meaning are left out, and counted.
 
-What a document is about is its tf-idf vector by LSA (`algorithms/lsa.py`), where a term is there w / w_min times, w_min the
+What a document is about is its tf-idf vector by LSA (`lsa.py`), where a term is there w / w_min times, w_min the
 smallest weight in the document: for weights that are shares of all terms, about as often as it was counted.
 
 Where documents have owners, a group needs k of these. Documents are dealt out in rounds, one of each owner in a round,

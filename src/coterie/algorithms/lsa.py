@@ -1,4 +1,4 @@
-"""Rows of a sparse matrix as vectors of what they have in common, by latent semantic analysis (algorithms/kernels/lsa.py).
+"""Rows of a sparse matrix as vectors of what they have in common, by latent semantic analysis (kernels/lsa.py).
 
     tf-idf    (1 + ln n) · (1 + ln((1 + N) / (1 + N_c))) for the n times that a row has a column, N rows, N_c with it
     LSA       their projection on the directions along which rows differ most: on the first D of them, on the first D/2

@@ -3,7 +3,7 @@
 A word ends at a space; of scripts that are written without spaces each letter is a word, so a phrase can be any part of
 such a text. Phrases begin and end with words that are no stop words of the language; a query that m users typed is a
 phrase as it is. Users are counted over the whole log. How queries are cut, and what is made of the phrases of several
-users, is in `algorithms/kernels/phrases.py`.
+users, is in `kernels/phrases.py`.
 
 What is held: the distinct queries, the numbers of their words, and who typed which query how often.
 """

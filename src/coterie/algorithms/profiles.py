@@ -63,8 +63,8 @@ _AS_COARSE_AS_MONTHS = ("month", "quarter")
 class QueryRule:
     """Which queries of its members stand in a profile.
 
-    `shares` says how many each member gives and which (`algorithms/kernels/mdav.py`, `algorithms/kernels/choosing.py`), nobody more than
-    `max_share` of the profile; with `herding` others are chosen, as many of each member (`algorithms/kernels/choosing.py`).
+    `shares` says how many each member gives and which (`kernels/mdav.py`, `kernels/choosing.py`), nobody more than
+    `max_share` of the profile; with `herding` others are chosen, as many of each member (`kernels/choosing.py`).
     """
 
     shares: ChooseWithLimit = choose

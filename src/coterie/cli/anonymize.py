@@ -93,12 +93,12 @@ def _of_regime(name: str) -> click.Command:
 def _summary(name: str) -> str:
     """What a method does, in its own words; read from its file, because to import all methods takes a while."""
     from ast import ClassDef, get_docstring, parse
-    from importlib.resources import files
 
     from coterie.core import registry
 
-    file = files("coterie.methods").joinpath(f"{name}.py")
-    if not file.is_file():  # of another package
+    path = registry.path_of("methods", name)
+    file = registry.file_of(path) if path.startswith("coterie.") else None
+    if file is None:  # of another package
         return registry.method(name).__doc__ or ""
     classes = {node.name: node for node in parse(file.read_bytes()).body if isinstance(node, ClassDef)}
     return get_docstring(classes[registry.class_name(name)]) or ""

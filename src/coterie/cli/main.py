@@ -7,6 +7,7 @@ output, everything else to standard error.
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, NoReturn
 
@@ -15,33 +16,29 @@ import click
 from coterie import __version__
 from coterie.cli.console import CONTEXT, EXIT_CODES
 from coterie.cli.errors import Signals, exit_code, reader_may_leave
+from coterie.core import registry
 
 COMMANDS = {
     "anonymize": ("anonymize", "Anonymize logs; nothing is written unless its promise is kept."),
-    "append": ("gate", "Append a night's log; what k people have asked so far comes out."),
     "completion": ("doctor", "Print the completion script of a shell."),
     "demo": ("demo", "Synthetic log -> several releases -> verify -> report."),
     "doctor": ("doctor", "Versions, threads and memory: paste into bug reports."),
     "explain": ("explain", "Explain what a method makes of a log, or of single queries."),
     "formats": ("lists", "List the log formats, or explain one."),
-    "gate": ("gate", "Hold each query of a log back until k people have asked it."),
     "inspect": ("explain", "What is in a log, and how exposed it is before any protection."),
     "ledger": ("ledger", "What private releases have spent of the people in a log."),
     "measure": ("report", "Privacy and utility of a released file against the original."),
     "measures": ("lists", "List the measures, or explain one."),
     "methods": ("lists", "List the methods, or explain one."),
-    "peer": ("peer", "A local search address for you and your friends (experimental)."),
     "promises": ("lists", "List the promises, or explain one."),
     "regimes": ("lists", "List the rules by which search data are shared, or show one."),
     "report": ("report", "One page about released files: promises, checks, figures."),
-    "simulate": ("study", "What an engine sees if people protect themselves."),
-    "studio": ("studio", "The same in your browser, on this machine only."),
     "study": ("study", "Run a grid of methods and parameters; resumes where it stopped."),
     "synth": ("demo", "Write a synthetic log with the statistics of a real one."),
     "taxonomy": ("lists", "The trees of concepts that methods and measures of meaning use."),
     "verify": ("verify", "Check a released file again."),
 }
-"""The commands: the file each is in, and what it does in one line."""
+"""The commands of the core: the file each is in, and what it does in one line. Others come by entry point."""
 
 
 class Commands(click.Group):
@@ -49,14 +46,17 @@ class Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's signature)
         """All names."""
-        return sorted(COMMANDS)
+        return sorted({*COMMANDS, *registry.added("commands")})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of that name."""
-        if cmd_name not in COMMANDS:
-            return None if ctx.resilient_parsing else _no_such_command(ctx, cmd_name)
-        file, _ = COMMANDS[cmd_name]
-        command: click.Command = getattr(import_module(f"coterie.cli.{file}"), cmd_name)
+        command: click.Command
+        if cmd_name in COMMANDS:
+            command = getattr(import_module(f"coterie.cli.{COMMANDS[cmd_name][0]}"), cmd_name)
+        elif point := registry.added("commands").get(cmd_name):
+            command = point.load()
+        else:
+            return None if ctx.resilient_parsing else _no_such_command(ctx, cmd_name, self.list_commands(ctx))
         return command
 
     def make_context(self, *given: Any, **named: Any) -> click.Context:
@@ -72,13 +72,18 @@ class Commands(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """All names, each with its line."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, COMMANDS[name][1]) for name in self.list_commands(ctx)])
+            formatter.write_dl([(name, self._line(ctx, name)) for name in self.list_commands(ctx)])
+
+    def _line(self, ctx: click.Context, name: str) -> str:
+        """What a command does in one line; those of the core are not loaded for it."""
+        command = None if name in COMMANDS else self.get_command(ctx, name)
+        return COMMANDS[name][1] if command is None else command.get_short_help_str(80)
 
 
-def _no_such_command(ctx: click.Context, name: str) -> NoReturn:
+def _no_such_command(ctx: click.Context, name: str, known: Sequence[str]) -> NoReturn:
     from coterie.errors import did_you_mean
 
-    ctx.fail(f"No such command {name!r}.{did_you_mean(name, COMMANDS)}")
+    ctx.fail(f"No such command {name!r}.{did_you_mean(name, known)}")
 
 
 @click.group(cls=Commands, context_settings=CONTEXT, epilog=EXIT_CODES)

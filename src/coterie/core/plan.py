@@ -198,8 +198,8 @@ def refuse_seed(method: Method, seed: int | None) -> None:
     """ParameterError where a seed is given to a method that takes none."""
     if seed is not None and not method.seeded:
         raise ParameterError(
-            f"{type(method).__module__.rpartition('.')[2]} takes no seed: whoever could repeat its noise could take it "
-            f"off again. Leave out the seed."
+            f"{registry.name_of(method)} takes no seed: whoever could repeat its noise could take it off again. Leave "
+            f"out the seed."
         )
 
 
@@ -225,7 +225,7 @@ def refuse_engine(method: Method | type[Method]) -> None:
     if not isinstance(method, type):
         method.refuse_elsewhere()
     if not cls.anywhere:
-        raise ParameterError(f"{cls.__module__.rpartition('.')[2]} runs on one machine; leave out --engine.")
+        raise ParameterError(f"{registry.name_of(cls)} runs on one machine; leave out --engine.")
 
 
 def enough_subjects(owner: str, k: int, facts: Facts) -> None:

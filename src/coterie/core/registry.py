@@ -1,7 +1,10 @@
 """The registry: a name is a file name.
 
-Built-in members are the files of a folder (those that start with `_` are not members); third parties
-add theirs through an entry point of the group `coterie.<kind>`. Nothing registers at import.
+Built-in members are the files of a folder (those that start with `_` are not members), or folders with a file
+`method.py`. Everybody else adds members
+through entry points, Coterie's own applications and simulations as well as other packages: one of the group
+`coterie.<kind>` names a module, one of the group `coterie.folders` is called after the kind and names a package whose
+files are members. Nothing registers at import.
 
 Lists that come along as data are found here, too: words in TOML files beside the modules that use them, which nobody
 computes with. A file says in its first lines what is in it and, where it has one, its source. It is read once, on first
@@ -15,7 +18,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from functools import cache
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from importlib.resources import files
 from keyword import iskeyword
 from types import ModuleType
@@ -56,25 +59,29 @@ _KINDS = {
     "steps": _Kind(("steps",), ("__call__",), "steps/drop_empty.py"),
     "embeddings": _Kind(("embeddings",)),
     "measures": _Kind(("measures/privacy", "measures/utility", "measures/attacks")),
-    "protocols": _Kind(("simulate/protocols",), ("protect",), "lab/simulate/protocols/unlinkable.py"),
-    "simulation_measures": _Kind(("simulate/measures",)),
+    "protocols": _Kind((), ("protect",), "lab/simulate/protocols/unlinkable.py"),
+    "simulation_measures": _Kind(),
     "engines": _Kind((), ("addresses", "takes", "session_for", "read", "log", "examine"), "engines/clusters.py"),
 }
 
 
 def names(kind: str) -> list[str]:
     """All names of a kind, built-in and third-party, sorted."""
-    return sorted({*_built_in(kind), *(point.name for point in _entry_points(kind))})
+    return sorted({*_built_in(kind), *added(kind)})
 
 
 def module(kind: str, name: str) -> ModuleType:
     """The module behind a name."""
+    return importlib.import_module(path_of(kind, name))
+
+
+def path_of(kind: str, name: str) -> str:
+    """What to import for a name."""
     path = _built_in(kind).get(name)
     if path is not None:
-        return importlib.import_module(path)
-    for point in _entry_points(kind):
-        if point.name == name:
-            return importlib.import_module(point.module)
+        return path
+    if point := added(kind).get(name):
+        return point.module
     what = kind[:-1].replace("_", " ")
     raise UnknownNameError(
         f"No {what} is called {name!r}.{did_you_mean(name, names(kind))} Known: {', '.join(names(kind))}."
@@ -147,8 +154,9 @@ def methods_for(shape: Any) -> list[str]:
 
 
 def name_of(method: Any) -> str:
-    """The name of a method: its file's name."""
-    return type(method).__module__.rpartition(".")[2]
+    """The name of a method, or of its class: that of its file, or of its folder."""
+    cls = method if isinstance(method, type) else type(method)
+    return cls.__module__.removesuffix(".method").rpartition(".")[2]
 
 
 def class_name(name: str) -> str:
@@ -159,17 +167,37 @@ def class_name(name: str) -> str:
 
 def _built_in(kind: str) -> dict[str, str]:
     paths: dict[str, str] = {}
-    for folder in _KINDS[kind].folders:
-        root = files("coterie").joinpath(folder)
-        for entry in root.iterdir():
+    packages = [f"coterie.{folder.replace('/', '.')}" for folder in _KINDS[kind].folders]
+    for package in [*packages, *(point.value for name, point in added("folders").items() if name == kind)]:
+        for entry in files(package).iterdir():
             stem, dot, suffix = entry.name.rpartition(".")
             if dot and suffix == "py" and not stem.startswith("_"):
-                paths[stem] = f"coterie.{folder.replace('/', '.')}.{stem}"
+                paths[stem] = f"{package}.{stem}"
+            elif entry.joinpath("method.py").is_file():
+                paths[entry.name] = f"{package}.{entry.name}.method"
     return paths
 
 
-def _entry_points(kind: str) -> list[Any]:
-    return list(entry_points(group=f"coterie.{kind}"))
+def added(group: str) -> dict[str, EntryPoint]:
+    """The entry points of the group `coterie.<group>`; of Coterie's own only those whose files are there."""
+    return {point.name: point for point in _entry_points(group) if _is_there(point.module)}
+
+
+@cache
+def _entry_points(group: str) -> list[EntryPoint]:
+    return list(entry_points(group=f"coterie.{group}"))
+
+
+def _is_there(module: str) -> bool:
+    return not module.startswith("coterie.") or file_of(module) is not None
+
+
+def file_of(module: str) -> Any:
+    """The file of a module of Coterie, which is not imported for it; None where there is none."""
+    *folders, name = module.split(".")[1:]
+    place = files("coterie").joinpath(*folders)
+    candidates = (place.joinpath(f"{name}.py"), place.joinpath(name, "__init__.py"))
+    return next((file for file in candidates if file.is_file()), None)
 
 
 @cache

@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from coterie.algorithms.kernels.cores import components
 from coterie.core.arrays import Flags, Ints
 from coterie.core.log import Log
 from coterie.core.run import Run
@@ -22,6 +21,7 @@ from coterie.core.shapes import QUERIES
 from coterie.engines.local import Local
 from coterie.errors import InputError, MissingError, ParameterError
 from coterie.methods.affinity import Affinity
+from coterie.methods.affinity.kernels import components
 from coterie.methods.affinity.model import UNIT, AffinityGraph
 from coterie.reports.drawing import Network, draw_network
 from coterie.text.words import spell

@@ -40,8 +40,6 @@ from coterie.core.plan import Method
 from coterie.core.promise import Check, from_dict, to_dict
 from coterie.core.scores import score_table
 from coterie.errors import InputError
-from coterie.lab.simulate.run import simulate
-from coterie.lab.simulate.world import World
 from coterie.measures import inputs as measure_inputs
 from coterie.measures.comparison import Comparison
 from coterie.reports import render, report_kind
@@ -308,7 +306,7 @@ def over_k(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
 def simulated(study: Study, progress: Callable[[str, bool], None]) -> pl.DataFrame:
     """All scores, once the cells that are missing are computed."""
     files = Results(study, SimulatedCell)
-    world: World | None = None
+    log: Log | None = None
     rows: list[tuple[object, ...]] = []
     for cells in runs(study.cells):
         kept = []
@@ -316,9 +314,9 @@ def simulated(study: Study, progress: Callable[[str, bool], None]) -> pl.DataFra
             there = files.path(cell).exists()
             progress(f"{cell.label}, seed {cell.seed}" if len(cells) > 1 else cell.label, there)
             if not there:
-                world = World.of(read_log(study)[0]) if world is None else world
-                done = simulate(world, made(study, cell), measures=cell.measures or study.measures, seed=cell.seed)
-                files.keep(cell, scores=tuple(SimulatedScore(**row) for row in done.scores.iter_rows(named=True)))
+                log = read_log(study)[0] if log is None else log
+                scores = made(study, cell).simulated(log, cell.measures or study.measures, cell.seed)
+                files.keep(cell, scores=tuple(SimulatedScore(**row) for row in scores.iter_rows(named=True)))
             kept.append(files.read(cell))
         rows += _means(cells[0].label, kept)
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")

@@ -1,20 +1,20 @@
-"""Compile what methods, measures, simulations and the gate are made of: all of them work once on made-up logs."""
+"""Compile what methods and measures are made of: all of them work once on made-up logs.
+
+So does what applications and simulations name in the entry point group `coterie.compiling`, a function that takes logs
+of searches, a small and a larger one.
+"""
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import coterie
-from coterie.apps.gate import Gate
 from coterie.core import registry
 from coterie.core.log import Log
 from coterie.core.shapes import QUERIES, TERMS, VISITS
 from coterie.errors import CoterieError
-from coterie.lab.simulate import protocol, simulate
 from coterie.synth import synthesize
 from coterie.testing._logs import larger_log
 from coterie.testing._variations import variations
@@ -38,17 +38,9 @@ def compile_everything(progress: Callable[[str], None]) -> None:
                 _release(log, name, params)
         for log in large:
             _release(log, name, given)
-    for name in registry.names("protocols"):
+    for name, point in sorted(registry.added("compiling").items()):
         progress(name)
-        for params in ({}, *(params for _, params in variations(registry.member("protocols", name), {}))):
-            with suppress(CoterieError):
-                simulate(small[0], protocol(name, **params), seed=1)
-    progress("gate")
-    with tempfile.TemporaryDirectory() as folder:
-        here = Path(folder)
-        with Gate(state=here / "state", key=here / "key", output=here / "parts", window="120d") as gate:
-            gate.offer_many(large[0])
-            gate.commit()  # a snapshot
+        point.load()([small[0], large[0]])
 
 
 def _release(log: Log, name: str, params: dict[str, Any], *, measured: bool = False) -> None:

@@ -2,11 +2,11 @@
 
 import polars as pl
 import pytest
-from coterie.methods.microaggregate_visits import MicroaggregateVisits
 
 import coterie
 from coterie.core.shapes import VISITS
 from coterie.errors import NotApplicableError
+from coterie.lab.microaggregate_visits.method import MicroaggregateVisits
 from coterie.methods.microaggregate import Microaggregate
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.testing import queries_log

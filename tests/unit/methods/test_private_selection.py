@@ -1,6 +1,6 @@
 """Private selection against plain Python.
 
-Covers: methods/private_counts/tables.py, methods/private_counts/kernels.py.
+Covers: methods/private_counts/tables.py
 """
 
 import itertools

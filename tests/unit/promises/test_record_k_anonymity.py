@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import polars as pl
 import pytest
-from coterie.methods.microaggregate_visits import MicroaggregateVisits
 
 import coterie
 from coterie.core.promise import Case
 from coterie.core.shapes import VISITS
 from coterie.errors import BrokenPromiseError
+from coterie.lab.microaggregate_visits.method import MicroaggregateVisits
 from coterie.promises import judge
 from coterie.promises.record_k_anonymity import RecordKAnonymity
 from tests.helpers.broken_records import CAUGHT_BY, record_log

@@ -31,7 +31,6 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache
-from importlib.util import resolve_name
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +39,8 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataC
 
 ADVICE = "Let NUMBA_CACHE_DIR name a folder of yours that is no link and that nobody else may write to."
 _HERE = Path(__file__).parent
-_PACKAGE = __name__.rpartition(".")[0]
+_PACKAGE = __name__.partition(".")[0]
+_ROOT = Path(__file__).parents[__name__.count(".") - 1]
 _KEPT = 8
 """So many branches of one kernel can be worked on in turn; all kernels take about 25 MB."""
 
@@ -186,10 +186,9 @@ def _content(path: Path) -> tuple[str, tuple[Path, ...]]:
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            module = resolve_name("." * node.level + (node.module or ""), _PACKAGE)
-            names |= {module, *(f"{module}.{alias.name}" for alias in node.names)}
-    kernels = (_HERE / f"{name.removeprefix(_PACKAGE)[1:]}.py" for name in names if name.startswith(f"{_PACKAGE}."))
+        elif isinstance(node, ast.ImportFrom) and node.module:  # none is relative
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    kernels = (_ROOT.joinpath(*name.split(".")[1:]).with_suffix(".py") for name in names if name.startswith(_PACKAGE))
     return hashlib.sha256(text).hexdigest(), tuple(path for path in kernels if path.is_file())
 
 

@@ -41,7 +41,7 @@ def _rest(default: str) -> Callable[[F], F]:
     )
 
 
-@click.group(context_settings=opt.CONTEXT)
+@click.group(context_settings=opt.CONTEXT, short_help="Hold each query of a log back until k people have asked it.")
 def gate() -> None:
     """The gate: rare queries are never written down.
 
@@ -109,7 +109,7 @@ def forget(state: Path, key: Path | None, quiet: bool) -> None:
     say("Key and state are gone.", quiet)
 
 
-@click.command(cls=opt.Command)
+@click.command(cls=opt.Command, short_help="Append a night's log; what k people have asked so far comes out.")
 @click.argument("method")
 @opt.all_of(opt.logs, _OUT, _K, _WINDOW, _STATE, _KEY, _rest("part"))
 @click.option("--end-window", is_flag=True, help="The window ends with this night, whatever the date.")

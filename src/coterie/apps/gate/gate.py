@@ -13,7 +13,7 @@ a day ahead of the clock, which would end the window for all others. Both are co
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
@@ -505,3 +505,14 @@ def _is_unicode(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def work_once(logs: Sequence[Log]) -> None:
+    """Compile what a gate is made of: it takes the largest log, and makes a snapshot."""
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory() as folder:
+        here = Path(folder)
+        with Gate(state=here / "state", key=here / "key", output=here / "parts", window="120d") as gate:
+            gate.offer_many(logs[-1])
+            gate.commit()

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from coterie.apps.gate import kernels as gate_table
+from coterie.apps.gate import kernels
 from coterie.core.arrays import bytes_of
 
 _LOAD = 0.85
@@ -22,8 +22,8 @@ ARRAYS = {
     "people": np.uint64, "nexts": np.uint32, "events": np.uint32, "days": np.uint16, "book": np.int64,
 }  # fmt: skip
 NODEARRAYS = ("people", "nexts", "events", "days")
-WHOLE = gate_table.WHOLE
-MOST_K = gate_table.MOST_PEOPLE
+WHOLE = kernels.WHOLE
+MOST_K = kernels.MOST_PEOPLE
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -72,7 +72,7 @@ class GateTable:
         self.heads, self.facts = np.zeros(size, np.uint32), np.zeros(size, np.uint32)
 
     def __len__(self) -> int:
-        return int(self.book[gate_table.ENTRIES])
+        return int(self.book[kernels.ENTRIES])
 
     def __repr__(self) -> str:
         return f"GateTable({len(self):,} texts)"
@@ -85,7 +85,7 @@ class GateTable:
     @property
     def census(self) -> tuple[int, int]:
         """How many texts are held, and how many are open."""
-        held, opened = gate_table.census(self.facts)
+        held, opened = kernels.census(self.facts)
         return int(held), int(opened)
 
     def offer(self, items: Texts, users: Texts, days: NDArray[np.uint16], first: int, last: int) -> NDArray[np.int64]:
@@ -94,7 +94,7 @@ class GateTable:
         found = 0
         while first < last:
             most = int(_LOAD * self.lows.size)
-            first, more = gate_table.offer(
+            first, more = kernels.offer(
                 self.keys, self.k, most, self.book, self.lows, self.highs, self.heads, self.facts, self.people,
                 self.nexts, self.events, self.days, items.start, items.data, users.start, users.data, users.given, days,
                 first, last, crossed[found:],
@@ -107,7 +107,7 @@ class GateTable:
     def _grow(self, most: int) -> None:
         if len(self) >= most:
             size = int(_GROWTH * self.lows.size)
-            self.lows, self.highs, self.heads, self.facts = gate_table.moved(
+            self.lows, self.highs, self.heads, self.facts = kernels.moved(
                 self.lows, self.highs, self.heads, self.facts, size
             )
         else:
@@ -120,11 +120,11 @@ class GateTable:
 
     def take(self, rest: bool) -> Taken:
         """Take what k people are behind; with `rest` also what fewer people added to a text that is out."""
-        entries, nodes = gate_table.count_due(self.heads, self.facts, self.nexts, self.k, rest)
+        entries, nodes = kernels.count_due(self.heads, self.facts, self.nexts, self.k, rest)
         low, high = np.empty(entries, np.uint64), np.empty(entries, np.uint64)
         crowd = np.empty(entries, np.bool_)
         entry, day, count = (np.empty(nodes, np.int64) for _ in range(3))
-        lines = gate_table.take_due(
+        lines = kernels.take_due(
             self.k, rest, self.book, self.lows, self.highs, self.heads, self.facts, self.people, self.nexts,
             self.events, self.days, low, high, crowd, entry, day, count,
         )  # fmt: skip
@@ -133,19 +133,19 @@ class GateTable:
 
     def tags(self, items: Texts) -> list[int]:
         """The tags of texts, as whole numbers."""
-        low, high = gate_table.tags(self.keys[:2], items.start, items.data)
+        low, high = kernels.tags(self.keys[:2], items.start, items.data)
         return [a | b << 64 for a, b in zip(low.tolist(), high.tolist(), strict=True)]
 
     def links_anybody(self, share: int) -> bool:
         """Whether the tag of a person stands in two entries, so that their queries could be linked; a sample tells."""
-        tag, slot = gate_table.owners(self.heads, self.facts, self.people, self.nexts, share)
+        tag, slot = kernels.owners(self.heads, self.facts, self.people, self.nexts, share)
         pairs = np.unique(np.stack([tag, slot.astype(np.uint64)]), axis=1)
         return bool(np.unique(pairs[0]).size < pairs.shape[1])
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """What a snapshot keeps: the arrays, without free nodes and without the order in which people asked."""
-        used = int(self.book[gate_table.NODES] - self.book[gate_table.UNUSED])
-        heads, people, nexts, events, days = gate_table.laid_out(
+        used = int(self.book[kernels.NODES] - self.book[kernels.UNUSED])
+        heads, people, nexts, events, days = kernels.laid_out(
             self.heads, self.people, self.nexts, self.events, self.days, self.facts, used
         )
         book = np.array([len(self), used, -1, 0], np.int64)

@@ -21,7 +21,7 @@ _HOME = click.option(
 _NAME = click.option("--name", default="friend", metavar="NAME", help="What you call them; they never see it.")
 
 
-@click.group(context_settings=opt.CONTEXT)
+@click.group(context_settings=opt.CONTEXT, short_help="A local search address for you and your friends (experimental).")
 def peer() -> None:
     """A local search address for you and your friends (experimental, no promise).
 

@@ -14,7 +14,7 @@ from coterie.cli.errors import StoppedError
 from coterie.errors import MissingError
 
 
-@click.command(cls=opt.Command)
+@click.command(cls=opt.Command, short_help="The same in your browser, on this machine only.")
 @click.argument("log", required=False, type=opt.PLACE)
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port of the local address; else any.")
 @click.option(

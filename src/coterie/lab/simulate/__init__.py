@@ -2,8 +2,7 @@
 
 A simulation is never called a release and has no promise; attacks judge it.
 
-    from coterie.lab.simulate import protocol
-    from coterie.lab.simulate import simulate
+    from coterie.lab.simulate import protocol, simulate
 
     done = simulate(log, protocol("friends", topology="er", degree=10, choice="sticky_query"), seed=7)
     done.scores                                   # polars: name, key, value, unit
@@ -31,4 +30,4 @@ def __getattr__(name: str) -> Any:
     """Public names, loaded on first use: the peer needs one small rule of this room and nothing heavy."""
     if name not in __all__:
         raise AttributeError(f"module 'coterie.lab.simulate' has no attribute {name!r}")
-    return getattr(import_module(f"coterie.simulate.{'world' if name == 'World' else 'run'}"), name)
+    return getattr(import_module(f"coterie.lab.simulate.{'world' if name == 'World' else 'run'}"), name)

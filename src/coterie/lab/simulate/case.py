@@ -12,7 +12,7 @@ from coterie.core.arrays import Flags, Ints, Short, offsets
 from coterie.errors import NotApplicableError
 from coterie.lab.simulate.graphs import Network
 from coterie.lab.simulate.kernels import COLLUDING
-from coterie.lab.simulate.protection import Protects, Seen
+from coterie.lab.simulate.protection import Protection, Seen
 from coterie.lab.simulate.world import World
 
 TARGETS = 20_000
@@ -24,7 +24,7 @@ class Case:
     """One simulation, as measures see it."""
 
     world: World = field(repr=False)
-    protocol: Protects
+    protocol: Protection
     seen: Seen = field(repr=False)
     seed: int = field(repr=False)
 

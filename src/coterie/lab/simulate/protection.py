@@ -10,14 +10,18 @@ requests cannot be linked. What is answered on the searcher's own machine is nev
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from coterie.algorithms.kernels._arrays import Bytes
 from coterie.core.arrays import Flags, Floats, Ints, Short
+from coterie.core.log import Log
 from coterie.core.params import Choice, Flag, Range, check_params
 from coterie.core.registry import name_of
 from coterie.lab.simulate.graphs import Network
@@ -27,16 +31,9 @@ from coterie.lab.simulate.world import World
 FAKES = ("none", "dictionary", "others", "walk", "past")
 
 
-class Protects(Protocol):
-    """What a protocol can do."""
-
-    def protect(self, world: World, seed: int) -> Seen:
-        """What the engine and friends see."""
-
-
 @dataclass(frozen=True, kw_only=True)
-class Protection:
-    """Parameters of all protocols."""
+class Protection(ABC):
+    """Parameters of all protocols, and what they do."""
 
     answer_repeats: Annotated[
         bool, Flag(), "answer a query that its author searched for before from their own machine"
@@ -44,6 +41,16 @@ class Protection:
 
     def __post_init__(self) -> None:
         check_params(self, name_of(self))
+
+    @abstractmethod
+    def protect(self, world: World, seed: int) -> Seen:
+        """What the engine and friends see."""
+
+    def simulated(self, log: Log, measures: Sequence[str] | None, seed: int | None) -> pl.DataFrame:
+        """The scores of a log that this protocol protected, for studies: name, key, value, unit."""
+        from coterie.lab.simulate.run import simulate
+
+        return simulate(log, self, measures=measures, seed=seed).scores
 
     def leaving(self, world: World) -> Flags:
         """Which events leave the machine of their author."""

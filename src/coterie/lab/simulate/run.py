@@ -6,9 +6,11 @@ A simulation of log files, for the command line: read, replay, measure, and put 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import polars as pl
 
@@ -18,10 +20,10 @@ from coterie.core.declared import json_bytes
 from coterie.core.log import Log
 from coterie.core.params import files_of, public_params
 from coterie.core.scores import score_table
-from coterie.errors import NotApplicableError, ParameterError
+from coterie.errors import CoterieError, NotApplicableError, ParameterError
 from coterie.jobs import PLAIN, Job
 from coterie.lab.simulate.case import Case
-from coterie.lab.simulate.protection import Protects, Seen
+from coterie.lab.simulate.protection import Protection, Seen
 from coterie.lab.simulate.world import World
 from coterie.reading.reading import Reading
 from coterie.steps import StepLike
@@ -30,6 +32,7 @@ from coterie.writing.targets import placed, refuse_closed, refuse_output
 
 Progress = Callable[..., None]
 PROTOCOLS, MEASURES = "protocols", "simulation_measures"
+_WORLDS: WeakKeyDictionary[Log, World] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -47,9 +50,15 @@ class Simulation:
     seen: Seen = field(repr=False)
 
 
+def _world_of(log: Log) -> World:
+    if log not in _WORLDS:
+        _WORLDS[log] = World.of(log)
+    return _WORLDS[log]
+
+
 def simulate(
     log: Log | World,
-    by: Protects,
+    by: Protection,
     *,
     measures: Sequence[str] | None = None,
     seed: int | None = None,
@@ -57,8 +66,8 @@ def simulate(
 ) -> Simulation:
     """Replay a log, protected by a protocol, and measure what the engine and friends see.
 
-    `measures` are names of files in simulate/measures; all that apply unless given; `exposure` never comes without
-    `simattack`. The same seed gives the same simulation. A World, made of a log once, serves several simulations.
+    `measures` are names of files in lab/simulate/measures; all that apply unless given; `exposure` never comes without
+    `simattack`. The same seed gives the same simulation. The World of a log is made once.
     """
     seed = randomness.new_seed() if seed is None else seed
     chosen = registry.names(MEASURES) if measures is None else list(dict.fromkeys(measures))
@@ -66,7 +75,7 @@ def simulate(
         chosen.append("simattack")  # exposure alone misleads: little under one's name, and most authors named
     modules = {name: registry.module(MEASURES, name) for name in chosen}
     progress("replay")
-    world = log if isinstance(log, World) else World.of(log)
+    world = log if isinstance(log, World) else _world_of(log)
     case = Case(world=world, protocol=by, seen=by.protect(world, seed), seed=seed)
     rows: list[tuple[Any, ...]] = [
         ("log", "users", float(world.n_users), "users"),
@@ -93,9 +102,9 @@ def simulate(
     )
 
 
-def protocol(name: str, **params: Any) -> Protects:
+def protocol(name: str, **params: Any) -> Protection:
     """The protocol of that name."""
-    made: Protects = registry.member(PROTOCOLS, name)(**params)
+    made: Protection = registry.member(PROTOCOLS, name)(**params)
     return made
 
 
@@ -109,7 +118,7 @@ SCORES, ABOUT = "scores.csv", "simulation.json"
 class Replay:
     """What is replayed, and what is measured of it."""
 
-    by: Protects
+    by: Protection
     measures: Sequence[str] = ()
     """All that apply, unless given."""
     users: int | None = None
@@ -172,3 +181,13 @@ def _write(done: Simulation, asked: Mapping[str, Any], to: Target, inputs: Seque
         done.scores.write_csv(part)
     with placed(to.file / ABOUT, force=to.force, inputs=inputs) as part:
         part.write_bytes(json_bytes(about))
+
+
+def work_once(logs: Sequence[Log]) -> None:
+    """Compile what simulations are made of: each protocol replays a small log, in all its variations."""
+    from coterie.testing._variations import variations
+
+    for name in registry.names(PROTOCOLS):
+        for params in ({}, *(params for _, params in variations(registry.member(PROTOCOLS, name), {}))):
+            with suppress(CoterieError):
+                simulate(logs[0], protocol(name, **params), seed=1)

@@ -17,7 +17,6 @@ from functools import cached_property
 
 import numpy as np
 import polars as pl
-from coterie.algorithms.kernels.simattack import Known, Sets
 from numpy.typing import NDArray
 
 from coterie.algorithms.kernels.lsa import Sparse, centres_of, directions, nearest, project, sums_by
@@ -27,6 +26,7 @@ from coterie.core.arrays import Flags, Ints, Short, offsets
 from coterie.core.log import Log, in_time
 from coterie.core.shapes import QUERIES
 from coterie.errors import InputError
+from coterie.lab.simulate.kernels import Known, Sets
 from coterie.text.language import ENGLISH, language
 
 Singles = NDArray[np.float32]

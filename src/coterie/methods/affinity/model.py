@@ -19,13 +19,14 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from coterie.algorithms.kernels import cores, grams
+from coterie.algorithms.kernels import grams
 from coterie.algorithms.kernels._arrays import Lists, places_by
 from coterie.core.arrays import Flags, Floats, Ints, Short, bytes_of, offsets
 from coterie.core.log import Log
 from coterie.core.run import Run
 from coterie.core.threads import in_threads
 from coterie.errors import InputError
+from coterie.methods.affinity import kernels as cores
 from coterie.methods.affinity import kernels as cosine_join
 from coterie.text.language import ENGLISH, language
 

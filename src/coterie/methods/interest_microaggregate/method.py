@@ -6,7 +6,7 @@ Paper: none; `docs/interests.md` explains the groups, `docs/phrases.md` the prof
     Y. Freund, "Random projection trees and low dimensional manifolds", STOC 2008. Diverse groups:
     A. Machanavajjhala et al., "l-diversity", TKDD 1 (2007).
 
-Symbols: k = smallest size of a group; s = similarity of two users, the product of their vectors (`models/interests`);
+Symbols: k = smallest size of a group; s = similarity of two users, the product of their vectors (`model.py`);
     C = the common profile of several users.
 
 Promise: every released profile, that is everything published under one name, is shared by at least k users, and every

@@ -3,7 +3,7 @@
     tf-idf       (1 + ln n) · (1 + ln((1 + N) / (1 + N_w))) for the n times that a user has a word, N users, N_w with it
     hosts        the same of the hosts of clicked pages without www., for the n rows in which a user clicked one; words
                  to length 1, hosts to length 1/2, side by side
-    LSA          their projection on the directions along which users differ most (algorithms/kernels/lsa.py): on the first D of
+    LSA          their projection on the directions along which users differ most (kernels/lsa.py): on the first D of
                  them, on the first D/2 and on the first D/4, each to the same length, side by side, length 1
     embedding    mean of word vectors weighted by n and the same idf, minus the mean of all users, length 1
     size         sqrt(w) (cos(f log2 m), sin(f log2 m)) for m rows; f = π / max(10, log2 of the largest m), and

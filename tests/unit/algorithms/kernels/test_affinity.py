@@ -1,6 +1,6 @@
 """The fast exact k_θ-affinity is its plain version: vectors, edges, cores and degrees.
 
-Covers: kernels/cores.py, methods/affinity/kernels.py, algorithms/kernels/grams.py, methods/affinity/kernels.py, methods/affinity/model.py
+Covers: algorithms/kernels/grams.py
 """
 
 import numpy as np
@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coterie.algorithms.kernels import cores as kernels
 from coterie.algorithms.kernels import grams
 from coterie.algorithms.kernels._arrays import Lists
 from coterie.core.arrays import bytes_of
+from coterie.methods.affinity import kernels
 from coterie.methods.affinity import kernels as cosine_join
 from coterie.methods.affinity import model as affine_queries
 from tests.helpers import affinity_reference as plain

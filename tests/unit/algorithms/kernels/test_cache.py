@@ -140,12 +140,13 @@ def test_what_is_compiled_anew(tiny):
 def test_the_imports_that_are_followed(tmp_path):
     path = tmp_path / "module.py"
     path.write_text(
-        "import numpy\nimport coterie.algorithms.kernels.lsa\nfrom coterie.algorithms.kernels import (\n    grams as words,\n    _jit,\n)\n"
-        "from coterie.algorithms.kernels.mdav import partition\nfrom .gate_table import siphash_128\n"
-        "from coterie.text import nothing\ndef later():\n    from . import clues\n"
+        "import numpy\nimport coterie.algorithms.kernels.lsa\n"
+        "from coterie.algorithms.kernels import (\n    grams as words,\n    _jit,\n)\n"
+        "from coterie.algorithms.kernels.mdav import partition\nfrom coterie.apps.gate.kernels import siphash_128\n"
+        "from elsewhere import nothing\ndef later():\n    from coterie.algorithms.kernels import clues\n"
     )
     _, found = _cache._content(path)
-    assert {path.stem for path in found} == {"lsa", "grams", "_jit", "mdav", "gate_table", "clues"}
+    assert {path.stem for path in found} == {"lsa", "grams", "_jit", "mdav", "kernels", "clues"}
 
 
 def test_of_the_folders_of_a_kernel_the_latest_used_stay(places):

@@ -3,10 +3,10 @@
 import numpy as np
 import polars as pl
 import pytest
-from coterie.algorithms.kernels.exposure import exposure, exposure_to
 from hypothesis import given
 from hypothesis import strategies as st
 
+from coterie.lab.simulate.measures.exposure import exposure, exposure_to
 from coterie.measures.privacy.exposure import exposure_levels
 
 QUERIES = 6

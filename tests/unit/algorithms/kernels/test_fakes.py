@@ -3,7 +3,8 @@
 from collections import Counter
 
 import numpy as np
-from coterie.algorithms.kernels.simattack import Sets, by_frequency, drawn_of_others, walks
+
+from coterie.lab.simulate.kernels import Sets, by_frequency, drawn_of_others, walks
 
 KEY = np.uint64(7)
 

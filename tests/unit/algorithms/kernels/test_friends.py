@@ -1,4 +1,7 @@
-"""Friends who submit each other's queries: the kernel against its plain version."""
+"""Friends who submit each other's queries: the kernel against its plain version.
+
+Covers: lab/simulate/kernels.py
+"""
 
 import numpy as np
 import pytest

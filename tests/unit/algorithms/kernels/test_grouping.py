@@ -1,7 +1,4 @@
-"""Groups of similar vectors: the plain version to the last bit, sizes always, and topics that no group shares.
-
-Covers: methods/interest_microaggregate/kernels.py
-"""
+"""Groups of similar vectors: the plain version to the last bit, sizes always, and topics that no group shares."""
 
 import numpy as np
 import pytest

@@ -1,7 +1,4 @@
-"""Phrases against the plain version: what queries are cut into, and the profiles of groups.
-
-Covers: algorithms/phrases.py.
-"""
+"""Phrases against the plain version: what queries are cut into, and the profiles of groups."""
 
 from __future__ import annotations
 

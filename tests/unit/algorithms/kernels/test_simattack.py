@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from coterie.algorithms.kernels.simattack import Known, Sets, attack
 from hypothesis import given
 from hypothesis import strategies as st
 
+from coterie.lab.simulate.kernels import Known, Sets, attack
 from tests.helpers.attack_reference import similarity
 
 PEOPLE, WORDS = 4, 7

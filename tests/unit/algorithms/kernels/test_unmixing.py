@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-from coterie.algorithms.kernels.simattack import Sets
 
 from coterie.lab.simulate.graphs import by_rows
-from coterie.lab.simulate.kernels import name_authors, places, unmix
+from coterie.lab.simulate.kernels import Sets, name_authors, places, unmix
 
 N, WORDS = 5, 4
 

@@ -4,11 +4,11 @@ from datetime import datetime, timedelta
 
 import polars as pl
 import pytest
-from coterie.methods.microaggregate_visits import MicroaggregateVisits, weights_in
 
 import coterie
 from coterie.core.shapes import VISITS
 from coterie.errors import InputError, ParameterError
+from coterie.lab.microaggregate_visits.method import MicroaggregateVisits, weights_in
 from coterie.testing import check_method
 from tests.helpers.broken_records import record_log
 from tests.helpers.hand_made import log_of

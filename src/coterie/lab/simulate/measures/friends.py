@@ -12,14 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from coterie.algorithms.kernels.exposure import exposure_to
 
 from coterie.core.arrays import Floats, Ints
 from coterie.core.scores import Score
 from coterie.errors import NotApplicableError
 from coterie.lab.simulate.case import Case
 from coterie.lab.simulate.kernels import COLLUDING, CURIOUS
-from coterie.lab.simulate.measures.exposure import levels
+from coterie.lab.simulate.measures.exposure import exposure_to, levels
 
 figures = ("together.mean", "worst.mean", "worst.events")
 

@@ -32,13 +32,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from coterie.algorithms.kernels.simattack import Guesses, Known, Sets, attack, by_frequency, drawn_of_others, walks
 
 from coterie.core import randomness
 from coterie.core.arrays import Flags, Floats, Ints, Short, offsets
 from coterie.core.scores import Score
 from coterie.errors import NotApplicableError
 from coterie.lab.simulate.case import Case
+from coterie.lab.simulate.kernels import Guesses, Known, Sets, attack, by_frequency, drawn_of_others, walks
 from coterie.lab.simulate.protection import Fakes
 from coterie.lab.simulate.world import World
 

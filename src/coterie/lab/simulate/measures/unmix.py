@@ -1,9 +1,9 @@
 """An engine un-mixes identities: it splits what stands under each of them into persons.
 
 It knows the network, that everybody spreads their queries evenly over themselves and their friends, and only what was
-submitted. From the words under all identities it computes what words each person uses (lab/simulate/kernels.py, 30 rounds),
-and gives each query under an identity to the one of its friends, or itself, who most likely wrote it. So it clusters
-the queries of an identity into persons, and names them.
+submitted. From the words under all identities it computes what words each person uses (30 rounds of `unmix`), and
+gives each query under an identity to the one of its friends, or itself, who most likely wrote it. So it clusters the
+queries of an identity into persons, and names them.
 
     recall      late queries whose author it names; beside `simattack mixed_past.recall`, which takes the mixture for
                 the identity's own

@@ -1,0 +1,1 @@
+"""What several methods, measures, applications and simulations compute with."""
