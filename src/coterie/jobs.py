@@ -33,8 +33,7 @@ from coterie.errors import InputError, ParameterError
 from coterie.measures import attacks, names_of_all, needing, on_sheet, seed_for
 from coterie.measures.inputs import INPUTS
 from coterie.reading.places import is_elsewhere
-from coterie.reading.reading import Reading, takes_of
-from coterie.reading.sniff import format_of
+from coterie.reading.reading import Reading
 from coterie.reports import report_kind
 from coterie.reports.figures import findings_of, headlines
 from coterie.steps import StepLike
@@ -128,10 +127,10 @@ def inspect_logs(
     if log.named:
         job.progress("attack")
         seed = measures.seed_for(as_read)
-        some, people = attacks.some_people(log, seed)
+        _, people = attacks.some_people(log, seed, attacks.MANY)
         if people is not None:
             job.note(f"Attacks were tried on {people:,} {log.shape.subject_nouns} drawn at random, among themselves.")
-        scores = scores.vstack(attacks.rates_before(attacks.attacked(some, seed, attacks.names(attacks.QUICK))[0]))
+        scores = scores.vstack(attacks.rates_before(attacks.attacked(log, seed, attacks.names(attacks.QUICK))[0]))
     return scores_in_words_of(log.shape, scores) if job.for_people else scores
 
 
@@ -354,10 +353,8 @@ def verify_file(
         own = replace((original_reading or Reading()).over(shared), session=session)
         log = read_original(original, out, own, job, own=True) if original else None
         alone = replace(reading, query_param=None, sql=None)
-        if foreign and log is not None:  # what the format of the file makes no use of was said of the original
-            format = alone.format or format_of(Path(out), Reading(columns=alone.columns))
-            takes = ("format", "allow_bad", *takes_of(format))
-            alone = Reading(**{name: value for name, value in alone.said.items() if name in takes})
+        if log is not None:  # what the format of the file makes no use of was said of the original
+            alone = replace(alone, borrowed=frozenset(alone.said))
         alone = replace(alone, as_published=True)
         rows = read_logs([out], alone, job=job) if foreign else out
         job.progress("verify")
@@ -453,7 +450,7 @@ def report_files(
         )
     readings = [reading_like(near.path, reading) for near in nearby]
     api.refuse_read_differently([label_of(out) for out in outs], readings)
-    log = read_original(original, nearby[0].path, readings[0], job)
+    log = read_original(original, nearby[0].path, reading or Reading(), job)
     also = _loaded(given, reading, job)
     releases = []
     for place, release in enumerate(loaded):

@@ -63,10 +63,24 @@ def test_one_number_before(where, how, tmp_path):
 
 def test_some_of_many_people_are_attacked(monkeypatch):
     log = coterie.prepare(coterie.read("synth:users=60,seed=1"))
-    assert attacks.some_people(log, 1) == (log, None)
-    monkeypatch.setattr(attacks, "ATTACKED", 20)
-    some, people = attacks.some_people(log, 1)
+    assert attacks.some_people(log, 1, attacks.MANY) == (log, None)
+    some, people = attacks.some_people(log, 1, 20)
     assert people == some.frame.select(pl.col("user").n_unique()).collect().item() == 20
+    monkeypatch.setattr(attacks, "MANY", 20)
+    rates, few = (attacks.attacked(each, 1, ["witness", "linkage"])[0] for each in (log, some))
+    assert rates.equals(few), "the same people are drawn"
+
+
+def test_attacks_that_take_long_are_tried_on_fewer_people(monkeypatch):
+    log = coterie.prepare(coterie.read("synth:users=60,seed=1"))
+    assert measures.effort("attribution") > attacks.QUICK >= measures.effort("witness")
+    everybody, _ = attacks.attacked(log, 1, ["attribution", "witness"])
+    monkeypatch.setattr(attacks, "SOME", 20)
+    rates, _ = attacks.attacked(log, 1, ["attribution", "witness"])
+    few, _ = attacks.attacked(attacks.some_people(log, 1, 20)[0], 1, ["attribution"])
+    assert rates.filter(pl.col("name") == "attribution").equals(few)
+    of_all = everybody.filter(pl.col("name") == "witness")
+    assert rates.filter(pl.col("name") == "witness").equals(of_all)
 
 
 def test_only_rates_on_the_original_are_kept():

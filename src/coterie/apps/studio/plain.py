@@ -106,6 +106,8 @@ class Risk:
     """Kinds of personal data, and in how many rows."""
     people: int
     """How many people were attacked, which may be some of all."""
+    some: int
+    """How many of them in ways that take long, which is what inference takes."""
     left_out: tuple[tuple[str, str], ...] = ()
 
 

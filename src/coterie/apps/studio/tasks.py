@@ -215,19 +215,19 @@ def risk(bench: Bench, tell: Told, source: Source) -> Risk:
     """How exposed people are as things are: attacks on the log under other names, and personal data in it."""
     _, log = bench.read(source, tell)
     names = attacks.names()
-    some, people = attacks.some_people(log, bench.seed(source))
 
     def started(name: str) -> None:
         tell(f"Attacking the log as it is: {name.replace('_', ' ')}", (names.index(name) + 0.5) / (len(names) + 1))
 
-    scores, left_out = attacks.attacked(some, bench.seed(source), names, started)
+    scores, left_out = attacks.attacked(log, bench.seed(source), names, started)
     tell("Looking for personal data", len(names) / (len(names) + 1))
     found = tuple((str(kind), int(rows or 0)) for _, kind, rows, _ in personal_data(log))
     return Risk(
         numbers=numbers_now(log, scores, bench.log_view(source)),
         personal=found,
         left_out=tuple(left_out.items()),
-        people=bench.log_view(source).users if people is None else people,
+        people=min(bench.log_view(source).users, attacks.MANY),
+        some=min(bench.log_view(source).users, attacks.SOME),
     )
 
 

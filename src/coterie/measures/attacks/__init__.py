@@ -2,13 +2,15 @@
 
 As it is: what attacks find in a log before any protection, under other names or under none. The scores have the keys
 of a report (`before.half` of linkage, ...), and on the same log, steps and seed they are the numbers that stand there
-under Before, on a log of up to 1,000 people. Of more as many are drawn, and attacked among themselves.
+under Before, on a log of up to 20,000 people. Of more as many are drawn, and attacked among themselves; attacks that
+take long are tried among 1,000.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
+from functools import cache
 
 import polars as pl
 
@@ -28,8 +30,8 @@ def bound(release: Release, unit: str = "%") -> Iterator[Score]:
 # --- as it is -------------------------------------------------------------------------------------
 
 
-ATTACKED = 1_000
-"""People whose rows are attacked; of a larger log as many are drawn."""
+MANY, SOME = 20_000, 1_000
+"""People whose rows are attacked, and those of attacks that are not quick; of a larger log as many are drawn."""
 QUICK = 3
 """The effort of attacks for which nobody should have to wait."""
 
@@ -40,17 +42,17 @@ def names(most_effort: int | None = None) -> list[str]:
     return [name for name in names if most_effort is None or measures.effort(name) <= most_effort]
 
 
-def some_people(log: Log, seed: int) -> tuple[Log, int | None]:
-    """A log with the rows of at most so many people as attacks can be waited for, and how many; None: it has no more.
+def some_people(log: Log, seed: int, most: int) -> tuple[Log, int | None]:
+    """A log with the rows of at most so many people, and how many; None: it has no more.
 
     Among fewer people somebody is found more easily, so the rates overstate the risk rather than understate it.
     """
     subject = log.shape.subject
     everybody = log.frame.select(subject).drop_nulls().unique().collect(engine="streaming")[subject].sort()
-    if everybody.len() <= ATTACKED:
+    if everybody.len() <= most:
         return log, None
-    drawn = everybody.sample(ATTACKED, seed=seed % 2**63).to_frame().lazy()
-    return replace(log, frame=log.frame.join(drawn, on=subject, how="semi")), ATTACKED
+    drawn = everybody.sample(most, seed=seed % 2**63).to_frame().lazy()
+    return replace(log, frame=log.frame.join(drawn, on=subject, how="semi")), most
 
 
 def attacked(
@@ -58,11 +60,17 @@ def attacked(
 ) -> tuple[pl.DataFrame, dict[str, str]]:
     """name, key, value, unit of these attacks, and those that have no meaning here, with the reason."""
     scores, left_out = score_table([]), dict[str, str]()
-    with_names = Comparison.of(log, _released(log, named=True), seed=seed, show_values=False)
-    without = Comparison.of(log, _released(log, named=False), seed=seed, show_values=False)
+
+    @cache
+    def compared(most: int) -> tuple[Comparison, Comparison]:
+        people, _ = some_people(log, seed, most)
+        with_names, without = (Comparison.of(people, _released(people, named=named), seed) for named in (True, False))
+        return with_names, without
+
     for name in names:
         started(name)
-        for comparison in (with_names, without):  # some attacks have a meaning only where no row carries a name
+        most = MANY if measures.effort(name) <= QUICK else SOME
+        for comparison in compared(most):  # some attacks have a meaning only where no row carries a name
             left_out.pop(name, None)
             scores = scores.vstack(scores_of(comparison, [name], left_out.__setitem__, strict=False))
             if name not in left_out:

@@ -1,7 +1,7 @@
 """Every step, with plain forms: what a page shows, what it must not show, and what happens to bad input.
 
-Covers: apps/studio/pages.py, apps/studio/tasks.py, apps/studio/figures.py, apps/studio/server.py, apps/studio/worker.py,
-apps/studio/plain.py
+Covers: apps/studio/pages.py, apps/studio/tasks.py, apps/studio/figures.py, apps/studio/server.py,
+apps/studio/worker.py, apps/studio/plain.py
 """
 
 import errno
@@ -211,13 +211,16 @@ def test_risk_has_three_numbers_and_personal_data(browser, canaries):
 
 
 def test_of_a_large_log_some_people_are_attacked_and_the_page_says_so(browser, opened, monkeypatch):
-    monkeypatch.setattr(attacks, "ATTACKED", 20)
+    monkeypatch.setattr(attacks, "MANY", 20)
+    monkeypatch.setattr(attacks, "SOME", 10)
     log = browser.desk.logs[opened]
     some = tasks.risk(tasks.Bench(browser.desk.folder), lambda *_: None, log.source)
-    assert some.people == 20
+    assert (some.people, some.some) == (20, 10)
     assert all(number.number is not None for number in some.numbers if number.risk != "linkability")
     former, log.risk = log.risk, some
-    assert "20 of 60 users, drawn at random" in browser.get(f"/log/{opened}/risk").text
+    page = browser.get(f"/log/{opened}/risk").text
+    assert "20 of 60 users, drawn at random" in page
+    assert "that take long were tried on 10 of 60 users" in page
     log.risk = former
 
 
