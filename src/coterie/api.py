@@ -402,7 +402,7 @@ def verify(
         return released.verify_foreign(as_log(release), steps, original, promise, k)
     path, said = near.path, read_sidecar(near.path)
     if said is None:
-        return released.verify_foreign(read(path, as_published=True), steps, original, promise, k)
+        return released.verify_foreign(read(path, Reading(as_published=True)), steps, original, promise, k)
     table = released.released_rows(path, said)
     if promise is not None and promise not in [each.name for each in said.promised]:
         raise ParameterError(f"{path.name} promises {', '.join(each.name for each in said.promised)}, not {promise}.")

@@ -3,6 +3,7 @@
 Covers: writing/files.py
 """
 
+import io
 import json
 import os
 from dataclasses import replace
@@ -52,9 +53,9 @@ def safe(log, tmp_path):
     return path
 
 
-def _anonymize(log, out, *, ks=(3,), force=False, record=None, **more):
+def _anonymize(log, out, method="suppress_rare", *, ks=(3,), force=False, record=None, **more):
     to = Target(path=str(out), record=record, force=force).for_each(ks)
-    return jobs.anonymize_files([str(log)], jobs.methods_for("suppress_rare", {}, ks), to, **how(steps=STEPS, **more))
+    return jobs.anonymize_files([str(log)], jobs.methods_for(method, {}, ks), to, **how(steps=STEPS, **more))
 
 
 def _content(folder):
@@ -376,6 +377,21 @@ def test_formats_of_a_foreign_file_and_of_its_original(tmp_path):
     assert (verdict.exit_code, verdict.largest_k) == (0, 4)
 
 
+@pytest.mark.parametrize("names", [["*.csv"], ["-"], ["theirs"]])
+def test_foreign_files_that_no_single_path_names(tmp_path, monkeypatch, names):
+    """A glob, standard input, and a file without an ending, with an original whose options they make no use of."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.csv", "b.csv", "theirs"):
+        Path(name).write_text("query\ntea\n")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"query\ntea\n")))
+    Path("original.txt").write_text("".join(f"00:00:0{n}\tu{n}\t[tea]\t1 1\twww.tea.example/\n" for n in range(4)) * 2)
+    reading = Reading(date="2024-03-07")
+    verdict = jobs.verify_file(names[0], ["original.txt"], reading=reading, promise="query_k_anonymity", k=3)
+    assert (verdict.exit_code, verdict.largest_k) == (0, 4)
+    with pytest.raises(MissingError, match="Give an existing file"):
+        jobs.verify_file("none.csv", ["original.txt"], reading=reading, promise="query_k_anonymity", k=3)
+
+
 def test_what_only_the_original_makes_use_of_is_said_of_it(tmp_path):
     theirs, original = tmp_path / "theirs.csv", tmp_path / "original.txt"
     theirs.write_text("query\ntea\n")
@@ -395,6 +411,39 @@ def test_the_original_of_a_release_needs_no_options_of_its_own(tmp_path):
     assert jobs.verify_file(str(tmp_path / "safe.tsv"), [str(original)], reading=reading).exit_code == 0
     alone = jobs.verify_file(str(tmp_path / "safe.tsv"), [str(original)], original_reading=reading)
     assert alone.exit_code == 0
+
+
+def test_an_original_that_makes_no_use_of_what_the_sidecar_says(tmp_path):
+    """Such as the audit of a gate: it is a table, whatever the log was that the gate read."""
+    log, audit, out = tmp_path / "log.txt", tmp_path / "audit.tsv", tmp_path / "safe.tsv"
+    log.write_text("".join(f"00:00:0{n}\tu{n}\t[tea]\t1 1\twww.tea.example/\n" for n in range(4)))
+    audit.write_text("user\ttime\tquery\n" + "".join(f"u{n}\t2024-03-07 00:00:0{n}\ttea\n" for n in range(4)))
+    _anonymize(log, out, "windowed_counts", reading=Reading(date="2024-03-07"))
+    page = jobs.Page(to=tmp_path / "page.md")
+    jobs.report_files([str(out)], [str(audit)], page, names=["release_share"])
+    assert page.to.is_file()
+    assert set(jobs.measure_file(str(out), [str(audit)], names=["release_share"])["name"]) == {"release_share"}
+    with pytest.raises(ParameterError, match="makes no use of --date"):
+        jobs.measure_file(str(out), [str(audit)], reading=Reading(date="2024-03-07"), names=["release_share"])
+
+
+def test_a_sidecar_that_says_what_its_log_makes_no_use_of_is_refused(log, safe):
+    """Only the audit of a gate has another format than what was read."""
+    assert jobs.verify_file(str(safe), [str(log)], steps=STEPS).exit_code == 0
+    side = safe.with_name("safe.tsv.json")
+    data = json.loads(side.read_text())
+    side.write_text(json.dumps({**data, "reading": {**data["reading"], "query_param": "q"}}))
+    with pytest.raises(InputError, match=r"leave it out\. .* --query-param q: as safe\.tsv\.json says"):
+        jobs.verify_file(str(safe), [str(log)], steps=STEPS)
+
+
+def test_nothing_is_guessed_of_an_original(tmp_path):
+    """Rows without their times, as they were read, are another log than rows with them."""
+    log, out = tmp_path / "log.tsv", tmp_path / "safe.tsv"
+    log.write_text("user\twhen\tquery\n" + "".join(f"u{n}\t2024-03-07 00:00:0{n}\ttea\n" for n in range(4)))
+    _anonymize(log, out, reading=Reading(guess=False), record=tmp_path / "record")
+    assert coterie.read(log).settings["columns"] == {"time": "when"}
+    assert jobs.verify_file(str(out), [str(log)], record=tmp_path / "record").exit_code == 0
 
 
 def test_measures_that_are_left_out_are_noted(log, safe, tmp_path):

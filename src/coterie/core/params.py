@@ -315,9 +315,9 @@ def showing(options: type) -> Callable[[F], F]:
 
     def shown(function: F) -> F:
         own = [each for each in signature(function).parameters.values() if each.kind is not Parameter.VAR_KEYWORD]
-        names = {each.name for each in own}
+        hidden = {*(each.name for each in own), *getattr(options, "inner", ())}
         further = [Parameter(each.name, Parameter.KEYWORD_ONLY, default=None)
-                   for each in fields(options) if each.name not in names]  # fmt: skip
+                   for each in fields(options) if each.name not in hidden]  # fmt: skip
         function.__signature__ = signature(function).replace(parameters=[*own, *further])  # type: ignore[attr-defined]
         return function
 

@@ -37,7 +37,10 @@ def cluster_at(address: str) -> Any:
     """The cluster at an address; ParameterError where nobody knows it."""
     found = cluster_of(address)
     if found is None:
-        raise ParameterError(f"--engine is one of: {'; '.join(each.addresses for each in _registered())}.")
+        known = "; ".join(each.addresses for each in _registered())
+        raise ParameterError(
+            f"--engine is one of: {known}." if known else "No engine is installed; leave out --engine."
+        )
     return found
 
 

@@ -94,6 +94,8 @@ def read_labels(source: str | Path | pl.DataFrame) -> pl.DataFrame:
     """item, sensitive: labelled queries from a file or a table, as they are spelled there."""
     import polars as pl
 
+    if not isinstance(source, (str, Path, pl.DataFrame)):
+        raise ParameterError(f"labels is a file or a table, not {type(source).__name__}.")
     table = source if isinstance(source, pl.DataFrame) else _table(Path(source), "labelled queries", (".tsv", ".csv"))
     given = [name for name in COLUMNS if name in table.columns]
     if "query" not in table.columns or len(given) != 1:

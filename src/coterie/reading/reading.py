@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import date as day
 from functools import cache, partial
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_args, get_type_hints
 
 from coterie.core import registry
 from coterie.errors import InputError, ParameterError
@@ -47,11 +47,14 @@ def columns_of(given: str | Mapping[str, str]) -> dict[str, str]:
     """
     try:
         if not isinstance(given, str):
-            return dict(given)
+            named = dict(given)
+            if all(isinstance(text, str) for pair in named.items() for text in pair):
+                return named
+            raise ValueError
         pairs = [part.partition("=") for part in next(csv.reader([given]), []) if part]
         if all(name.strip() and mark and column.strip() for name, mark, column in pairs):
             return {name.strip(): column.strip() for name, _, column in pairs}
-    except (ValueError, csv.Error):
+    except (TypeError, ValueError, csv.Error):
         pass
     raise ParameterError("--columns is written user=NAME,query=NAME, our name first.")
 
@@ -69,7 +72,7 @@ def _is_text(value: Any) -> bool:
 
 def names_of(text: str) -> tuple[str, ...]:
     """The names that `--query-param` was given."""
-    names = tuple(text.split(","))
+    names = tuple(text.split(",")) if isinstance(text, str) else ("",)
     if len(names) > _MOST_NAMES or not all(_NAME.fullmatch(name) for name in names):
         raise ParameterError(
             f"--query-param takes up to {_MOST_NAMES} names of parameters of addresses, separated by commas and "
@@ -169,13 +172,15 @@ class Reading:
     shape: Shape | None = None
     """The shape of a release, which its sidecar tells; else it follows from the columns. Nobody else says it."""
     borrowed: frozenset[str] = field(default=frozenset(), compare=False)
-    """Options that only the sidecar of a release says: a log that has no use for them is read without."""
+    """Options that only the sidecar of a gate says: an audit that has no use for them is read without."""
     as_published: bool = False
     """Whether a file is looked at as somebody published it, so that times may be cut; no log is read so."""
     session: Any = field(default=None, repr=False)
     """The session of a Spark cluster whose nodes read the files."""
     parts: int | None = None
     """In how many tasks they do."""
+    inner: ClassVar = ("shape", "borrowed", "as_published")
+    """Fields that no caller of `coterie.read` says."""
 
     def __post_init__(self) -> None:
         for name, option in options().items():
@@ -184,7 +189,8 @@ class Reading:
                 object.__setattr__(self, name, option.read(value))
             elif not (value is None or option.accepts(value) if option.metavar else isinstance(value, bool)):
                 flag = f"--{name.replace('_', '-')}"
-                raise ParameterError(f"{flag} must be {option.allowed}. Got {value!r}.")
+                allowed = option.allowed if option.metavar else "true or false"
+                raise ParameterError(f"{flag} must be {allowed}. Got {value!r}.")
 
     @classmethod
     def again(cls, settings: Mapping[Any, Any]) -> Reading:
@@ -194,7 +200,7 @@ class Reading:
 
     def with_options(self, given: Mapping[str, Any]) -> Reading:
         """The same with these options in place of its own; None says nothing."""
-        if unknown := [name for name in given if name not in self.__dataclass_fields__]:
+        if unknown := [name for name in given if name not in self.__dataclass_fields__ or name in self.inner]:
             raise TypeError(f"read() got an unexpected keyword argument {unknown[0]!r}")
         return replace(self, **{name: value for name, value in given.items() if value is not None})
 

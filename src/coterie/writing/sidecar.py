@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
@@ -178,9 +179,15 @@ def read_sidecar(path: Path) -> Sidecar | None:
 
 
 def reading_like(path: str | Path, given: Reading | None = None) -> Reading:
-    """How to read the original: as the sidecar says, but for what is given; of columns and details each by itself."""
+    """How to read the original: as the sidecar says, but for what is given; of columns and details each by itself.
+
+    Only the audit of a gate has another format than the log, and is read without the options of that format.
+    """
     sidecar, given = read_sidecar(Path(path)), given or Reading()
-    return given if sidecar is None else given.over(Reading.again(sidecar.reading))
+    if sidecar is None:
+        return given
+    again = Reading.again(sidecar.reading)
+    return given.over(again if sidecar.method == _OF_A_GATE else replace(again, borrowed=frozenset()))
 
 
 def consistent(

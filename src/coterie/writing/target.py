@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from coterie import regimes
 from coterie.core.digests import MOST_PARTS, sidecar_path
@@ -44,11 +44,13 @@ class Target:
     """What the caller says that is promised: "none", for a method that promises nothing, and for no other."""
     regime: str = ""
     """The regime that the method was made after; its sidecar names it, and which settings are others."""
+    inner: ClassVar = ("path", "regime")
+    """Fields that are no options of `coterie.write`."""
 
     @classmethod
     def of(cls, path: str | Path, options: Mapping[str, Any]) -> Target:
         """A target from what `coterie.write` is given."""
-        if unknown := [name for name in options if name not in cls.__dataclass_fields__]:
+        if unknown := [name for name in options if name not in cls.__dataclass_fields__ or name in cls.inner]:
             raise TypeError(f"write() got an unexpected keyword argument {unknown[0]!r}")
         given = {name: value for name, value in options.items() if value is not None}
         paths = {name: kind(given[name]) for name, kind in (("sidecar", str), ("record", Path)) if name in given}

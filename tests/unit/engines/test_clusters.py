@@ -61,6 +61,12 @@ def test_an_address_that_nobody_knows(lake):
         coterie.read("no.tsv", session=7)
 
 
+def test_where_no_engine_is_installed(monkeypatch):
+    monkeypatch.setattr(registry, "_entry_points", lambda _kind: [])
+    with pytest.raises(ParameterError, match="No engine is installed"):
+        clusters.cluster_at("spark://here")
+
+
 def test_an_engine_that_lacks_something(lake):
     del lake.examine
     with pytest.raises(InputError, match="The engine lake lacks examine"):

@@ -17,6 +17,9 @@ def test_as_people_write_it():
     for wrong in ("user", "=q", "user=", "user=a\nb"):
         with pytest.raises(ParameterError, match="our name first"):
             columns_of(wrong)
+    for wrong in (5, ["user"], {"user": 5}, {1: "user"}):
+        with pytest.raises(ParameterError, match="our name first"):
+            columns_of(wrong)
 
 
 @given(st.dictionaries(st.sampled_from(["user", "time", "query"]), _NAMES, min_size=1))

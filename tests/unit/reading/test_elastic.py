@@ -4,6 +4,7 @@ from datetime import datetime
 import pytest
 
 import coterie
+from coterie.errors import ParameterError
 
 NINE = datetime(2020, 2, 3, 9)
 
@@ -59,6 +60,8 @@ def test_hits_that_are_no_events_are_a_table(write, rows):
     log = coterie.read(write("log.json", json.dumps(hits)), format="elastic")
     assert rows(log, "user", "query") == [(f"u{n % 2}", f"tea {n}") for n in range(4)]
     assert coterie.read(write("again.json", json.dumps(hits))).to_polars().equals(log.to_polars())
+    with pytest.raises(ParameterError, match="read as table, which makes no use of user_field"):
+        coterie.read(write("field.json", json.dumps(hits)), user_field="user_id")
 
 
 def test_bad_lines_are_told_by_number(write):

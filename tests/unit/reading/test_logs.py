@@ -16,7 +16,7 @@ from coterie.core.shapes import NORMAL
 from coterie.errors import ParameterError
 from coterie.methods.suppress_rare import SuppressRare
 from coterie.reading import source as _source
-from coterie.reading.reading import takes_of
+from coterie.reading.reading import Reading, takes_of
 
 
 @pytest.fixture
@@ -130,6 +130,19 @@ def test_what_a_format_makes_no_use_of_is_refused(tmp_path, name, said):
             coterie.read(path, format=name, **{said: _SAID[said]})
     elif said not in ("columns", "details"):
         assert coterie.read(path, format=name, **{said: _SAID[said]}).frame.collect().height > 0
+
+
+@pytest.mark.parametrize("name", Reading.inner)
+def test_what_only_coterie_says_is_no_option(file, name):
+    with pytest.raises(TypeError, match=f"unexpected keyword argument '{name}'"):
+        coterie.read(file, **{name: True})
+
+
+def test_values_of_other_types_are_refused(file):
+    with pytest.raises(ParameterError, match="allow_bad must be true or false"):
+        coterie.read(file, allow_bad=1)
+    with pytest.raises(ParameterError, match="names of parameters of addresses"):
+        coterie.read(file, query_param=["q"])
 
 
 def test_lines_and_folders_make_no_use_of_columns(tmp_path):

@@ -1,6 +1,7 @@
 """Where releases go: one place for each k, and all files of it that must not be there already."""
 
 from dataclasses import replace
+from inspect import signature
 from pathlib import Path
 
 import pytest
@@ -38,3 +39,6 @@ def test_what_is_there_is_refused(tmp_path):
 def test_an_option_that_there_is_not_is_refused(tmp_path):
     with pytest.raises(TypeError, match="unexpected keyword argument 'sidecars'"):
         coterie.write(None, tmp_path / "a.tsv", sidecars="x")
+    with pytest.raises(TypeError, match="unexpected keyword argument 'regime'"):
+        coterie.write(None, tmp_path / "a.tsv", regime="x")
+    assert "regime" not in signature(coterie.write).parameters

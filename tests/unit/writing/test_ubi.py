@@ -9,6 +9,7 @@ import coterie
 from coterie import jobs
 from coterie.errors import ParameterError
 from coterie.methods.suppress_rare import SuppressRare
+from coterie.reading.reading import Reading
 from coterie.testing import queries_log, visits_log
 from coterie.writing.target import Target
 from tests.helpers.tasks import how
@@ -32,7 +33,7 @@ def test_it_is_read_back_as_it_is(tmp_path, name, users):
     coterie.write(release, path, record=tmp_path / "record")
     assert coterie.load_release(path).to_polars().equals(release.to_polars())
     assert coterie.verify(path, log, record=tmp_path / "record").exit_code == 0
-    again = coterie.read(path, as_published=True)
+    again = coterie.read(path, Reading(as_published=True))
     released = release.to_polars().drop("time_level")  # which a log does not have
     assert again.to_polars().sort("query", "user").equals(released.sort("query", "user"))
 

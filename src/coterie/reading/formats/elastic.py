@@ -48,6 +48,8 @@ signature = (
 def load(source: Source, options: Reading) -> Loaded:
     """Parse the events, then join clicks to their searches; hits that are no events are a table."""
     if not _has_events(_json.documents_in(source.head())):
+        options = options.fitting("table")
+        options.refuse_unused("table", source.label)
         return table.load(source, options)
     entries, who = Clicked(source), Who(_USER, options.user_field)
     last: dict[tuple[str | None, str | None, str], tuple[int, list[str | None]]] = {}
