@@ -76,6 +76,16 @@ def test_it_is_the_plain_reference(log, k, eq1, times):
     assert ordered(got) == ordered(expected)
 
 
+def test_a_rank_without_a_time_is_no_month_of_one_person():
+    """Ann alone typed tea; that her profile has its rank tells no time."""
+    rows = [("ann", "tea", 1), ("ann", "tea", None), ("bea", "0", 1), ("bea", "jam", None), ("cat", "tea", None),
+            ("dan", "tea", None)]  # fmt: skip
+    log = _log([(n, user, None, query, rank, None) for n, (user, query, rank) in enumerate(rows)])
+    for times in TIMES:
+        release = api.anonymize_prepared(log, Microaggregate(k=2, eq1="text", times=times), seed=SEED)
+        assert release.to_polars()["rank"].drop_nulls().len()
+
+
 @settings(max_examples=examples(30))
 @given(logs(min_users=8, max_rows=60), st.sampled_from(MODES), st.integers(2, 9), st.randoms())
 def test_order_and_blocks_do_not_matter(log, mode, blocks, random):

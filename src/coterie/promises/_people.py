@@ -337,6 +337,7 @@ def _average_numbers(
     )  # fmt: skip
     day, month = pl.col("time").dt.truncate("1d").alias("day"), pl.col("time").dt.truncate("1mo").alias("month")
     coarse = pl.col("level").is_in(["month", "quarter"]).fill_null(False)
+    coarse = pl.when(pl.col("time").is_not_null()).then(coarse)  # what has no time is neither a month nor finer
     given = given.with_columns(day, month, coarse.alias("whole_month"))
     given = given.join(limits.collect(engine="streaming"), on="group", how="left")
     by_time = ("by_time", ["group", "time"], had)
